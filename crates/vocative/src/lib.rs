@@ -1,0 +1,3 @@
+//! Mentions.
+pub mod id;
+pub use id::{Id, IdError, Key, Login};
