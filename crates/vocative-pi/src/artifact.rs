@@ -151,16 +151,31 @@ fn comma(place: usize) -> &'static str {
     if place == 0 { "" } else { "," }
 }
 
-/// Compares what is written to it with what was read.
-struct Same<'a>(&'a [u8]);
+/// Compares what is written to it with the parts of what was read, one after another.
+struct Same<'a> {
+    parts: [&'a [u8]; 3],
+}
+
+impl Same<'_> {
+    /// Whether all that was read has been written.
+    fn is_at_end(&self) -> bool {
+        self.parts.iter().all(|part| part.is_empty())
+    }
+}
 
 impl Write for Same<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.strip_prefix(bytes) {
-            Some(rest) => self.0 = rest,
-            None => return Err(io::ErrorKind::InvalidData.into()),
+        let part = self.parts.iter_mut().find(|part| !part.is_empty());
+        let Some(part) = part else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let here = bytes.len().min(part.len());
+        let (expected, rest) = part.split_at(here);
+        if bytes[..here] != *expected {
+            return Err(io::ErrorKind::InvalidData.into());
         }
-        Ok(bytes.len())
+        *part = rest;
+        Ok(here)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -283,10 +298,9 @@ fn read(
         ));
     }
     let artifact = Artifact::of(&reduction);
-    let mut same = Same(head);
-    let mut rest = Same(line);
     let is_key = read.key.is_some_and(|key| key.is(artifact.key()));
-    if artifact.write(&mut Split(&mut same, &mut rest)).is_ok() {
+    let mut same = Same { parts: [head, line, b"\n"] };
+    if artifact.write(&mut same).is_ok() && same.is_at_end() {
         return Ok(reduction);
     }
     if is_key {
@@ -298,24 +312,6 @@ fn read(
             Code::ArtifactKey,
             "the reductionKey is not that of the artifact's content",
         ))
-    }
-}
-
-/// Compares with the first two lines, and what follows with the third and its line feed.
-struct Split<'a, 'b>(&'b mut Same<'a>, &'b mut Same<'a>);
-
-impl Write for Split<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let here = bytes.len().min(self.0.0.len());
-        self.0.write_all(&bytes[..here])?;
-        match (self.1.0.is_empty(), &bytes[here..]) {
-            (true, b"\n" | b"") => Ok(bytes.len()),
-            (_, rest) => self.1.write_all(rest).map(|()| bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
