@@ -74,6 +74,20 @@ impl Context {
         }
     }
 
+    /// Tells a failure on standard error.
+    pub(crate) fn tell(&mut self, failure: &Failure) {
+        let _ = self.out.flush();
+        if self.json {
+            eprintln!("{}", failure.to_json());
+        } else {
+            eprintln!(
+                "error[{}]: {}",
+                failure.code,
+                terminal::line(&failure.message)
+            );
+        }
+    }
+
     /// Says something on standard error that is neither result nor error.
     pub(crate) fn note(&mut self, text: &str) {
         let _ = self.out.flush();
@@ -94,14 +108,8 @@ impl Context {
                 if failure.quiet {
                     // The buffer must not try again when it is dropped.
                     let (_, _) = self.out.into_parts();
-                } else if self.json {
-                    eprintln!("{}", failure.to_json());
                 } else {
-                    eprintln!(
-                        "error[{}]: {}",
-                        failure.code,
-                        terminal::line(&failure.message)
-                    );
+                    self.tell(&failure);
                 }
                 failure.outcome
             }

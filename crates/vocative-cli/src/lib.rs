@@ -8,13 +8,18 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod check;
 mod completions;
 mod conflict;
 mod context;
 mod files;
 mod inbox;
+mod markers;
 mod outcome;
+mod place;
 mod progress;
+mod reduce;
+mod show;
 mod terminal;
 mod values;
 
@@ -45,6 +50,16 @@ NO_COLOR is honoured.";
 enum Command {
     /// Show where you were named, the newest first.
     Inbox(inbox::Args),
+    /// Show one entry of a session, what stands around it, and whom it names.
+    Show(show::Args),
+    /// Check that files are valid portable Pi v3, or canonical artifacts.
+    Check(check::Args),
+    /// Reduce sessions and artifacts to one artifact of content-free references.
+    Reduce(reduce::Args),
+    /// Unite reduced artifacts.
+    Merge(reduce::MergeArgs),
+    /// List every mention marker, without checking the sessions around them.
+    Markers(markers::Args),
     /// Write shell completions.
     Completions(completions::Args),
 }
@@ -53,6 +68,11 @@ impl Command {
     fn run(self, context: &mut Context) -> Result<Outcome, Failure> {
         match self {
             Self::Inbox(args) => inbox::run(args, context),
+            Self::Show(args) => show::run(args, context),
+            Self::Check(args) => check::run(args, context),
+            Self::Reduce(args) => reduce::run(args, context),
+            Self::Merge(args) => reduce::merge(args, context),
+            Self::Markers(args) => markers::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }
     }

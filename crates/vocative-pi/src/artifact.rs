@@ -299,7 +299,9 @@ fn read(
     }
     let artifact = Artifact::of(&reduction);
     let is_key = read.key.is_some_and(|key| key.is(artifact.key()));
-    let mut same = Same { parts: [head, line, b"\n"] };
+    let mut same = Same {
+        parts: [head, line, b"\n"],
+    };
     if artifact.write(&mut same).is_ok() && same.is_at_end() {
         return Ok(reduction);
     }

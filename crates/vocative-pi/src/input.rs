@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use crate::check::{Checked, Evidence, Options, Sink, check};
+use crate::check::{Checked, Checker, Evidence, Options, Sink, go_on};
 use crate::prefilter::Prefilter;
 use crate::problem::{Code, Problem};
 use crate::reduction::{Origin, Reduction};
@@ -68,12 +68,37 @@ impl Inputs {
         source: impl Read,
         problems: &mut dyn FnMut(Problem),
     ) -> io::Result<Option<Input>> {
-        let mut gather = Gather {
+        let gather = Gather {
             file,
             reduction: Reduction::default(),
             problems,
         };
-        let checked = check(source, self.options, &mut gather)?;
+        Self::read_with(source, Checker::new(self.options), gather)
+    }
+
+    /// Goes on with a file of which the first part is known; `source` begins after it.
+    pub(crate) fn go_on(
+        &self,
+        file: u32,
+        source: impl Read,
+        so_far: Checked,
+        reduction: Reduction,
+        problems: &mut dyn FnMut(Problem),
+    ) -> io::Result<Option<Input>> {
+        let gather = Gather {
+            file,
+            reduction,
+            problems,
+        };
+        Self::read_with(source, Checker::resume(self.options, so_far), gather)
+    }
+
+    fn read_with(
+        source: impl Read,
+        checker: Checker,
+        mut gather: Gather<'_>,
+    ) -> io::Result<Option<Input>> {
+        let checked = go_on(source, checker, &mut gather)?;
         if !checked.is_valid() {
             return Ok(None);
         }

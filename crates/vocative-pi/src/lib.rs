@@ -5,6 +5,7 @@
 //! rule number in these pages refers to is the project's description of Pi sessions.
 
 pub mod artifact;
+mod cache;
 pub mod check;
 pub mod discover;
 pub mod fetch;
@@ -18,7 +19,9 @@ mod parents;
 pub mod prefilter;
 pub mod problem;
 pub mod query;
+pub mod reader;
 pub mod reduction;
+pub mod store;
 pub mod time;
 pub mod tree;
 
@@ -30,5 +33,6 @@ pub use json::Scratch;
 pub use line::{LineKind, MARKER_TYPE, REDUCTION_TYPE, check_line};
 pub use marker::{Marker, Person};
 pub use problem::{Code, Fault, Problem};
+pub use reader::{Part, Reader};
 pub use reduction::{Conflict, Origin, Reduction, Reference, ReferenceKey};
 pub use time::Timestamp;
