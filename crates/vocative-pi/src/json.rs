@@ -167,7 +167,7 @@ impl<'a, 's> Scanner<'a, 's> {
     /// The text must be shorter than 4 GiB, which the line limit guarantees.
     pub(crate) fn new(text: &'a str, scratch: &'s mut Scratch) -> Self {
         scratch.keys.clear();
-        let controls = text.bytes().fold(false, |seen, byte| seen | (byte < 0x20));
+        let controls = has_controls(text.as_bytes());
         Self {
             text,
             at: 0,
@@ -445,6 +445,11 @@ impl<'a, 's> Scanner<'a, 's> {
     }
 }
 
+/// Whether any byte is a control character. Without an early end this is a few bytes a cycle.
+pub(crate) fn has_controls(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |seen, byte| seen | (*byte < 0x20))
+}
+
 /// The keys of one object that is being read.
 struct Keys {
     /// Where they begin in [`Scratch::keys`].
@@ -464,15 +469,23 @@ fn quick_hash(key: &[u8]) -> u64 {
     ((mixed ^ (key.len() as u64) << 24).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 58
 }
 
-/// The next quote or backslash. Most strings are short, so a plain look at the first bytes comes
-/// before the search that is made for long ones.
+/// The next quote or backslash. Most strings are short or full of escapes, so eight bytes at a
+/// time come before the search that is made for long runs.
 fn end_or_escape(bytes: &[u8]) -> Option<usize> {
-    const SHORT: usize = 16;
-    let head = &bytes[..bytes.len().min(SHORT)];
-    if let Some(found) = head.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        return Some(found);
+    const SHORT: usize = 64;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The highest bit of the first byte that is zero, and perhaps of some after it.
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let (words, _) = bytes[..bytes.len().min(SHORT)].as_chunks::<8>();
+    for (place, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zero(word ^ ONES * b'"' as u64) | zero(word ^ ONES * b'\\' as u64);
+        if found != 0 {
+            return Some(place * 8 + found.trailing_zeros() as usize / 8);
+        }
     }
-    memchr::memchr2(b'"', b'\\', &bytes[head.len()..]).map(|found| found + head.len())
+    let searched = words.len() * 8;
+    memchr::memchr2(b'"', b'\\', &bytes[searched..]).map(|found| found + searched)
 }
 
 #[cfg(test)]
