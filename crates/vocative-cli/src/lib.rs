@@ -16,6 +16,7 @@ mod files;
 mod inbox;
 mod markers;
 mod outcome;
+mod parallel;
 mod place;
 mod progress;
 mod reduce;
