@@ -116,8 +116,20 @@ pub(crate) fn is_wide_punctuation(c: char) -> bool {
 fn is_connector(c: char) -> bool {
     matches!(
         c,
-        '_' | '.' | '-' | '+' | '\'' | '\u{2019}' | '\u{b7}' | '\u{30fb}' | '\u{30a0}' | '\u{ff65}'
-            | '\u{2010}' | '\u{2011}' | '\u{5be}' | '\u{5f3}' | '\u{5f4}'
+        '_' | '.'
+            | '-'
+            | '+'
+            | '\''
+            | '\u{2019}'
+            | '\u{b7}'
+            | '\u{30fb}'
+            | '\u{30a0}'
+            | '\u{ff65}'
+            | '\u{2010}'
+            | '\u{2011}'
+            | '\u{5be}'
+            | '\u{5f3}'
+            | '\u{5f4}'
     )
 }
 
@@ -138,7 +150,8 @@ pub(crate) fn is_continuing(c: char) -> bool {
 
 /// A character of G-3's scripts, whatever its category.
 pub(crate) fn is_unspaced(c: char) -> bool {
-    !c.is_ascii() && (!Scripts::of(c).is_empty() || is_kana_mark(c) || matches!(c, '\u{ff9e}' | '\u{ff9f}'))
+    !c.is_ascii()
+        && (!Scripts::of(c).is_empty() || is_kana_mark(c) || matches!(c, '\u{ff9e}' | '\u{ff9f}'))
 }
 
 /// A length or repeat mark: it has the script of the kana before it (G-13).

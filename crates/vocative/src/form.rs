@@ -32,7 +32,8 @@ pub(crate) fn push_form(text: &str, out: &mut String) {
 pub(crate) fn visible_end(text: &str, start: usize) -> usize {
     let mut rest = text[start..].char_indices();
     let Some(_) = rest.next() else { return start };
-    rest.find(|&(_, c)| !is_continuing(c)).map_or(text.len(), |(at, _)| start + at)
+    rest.find(|&(_, c)| !is_continuing(c))
+        .map_or(text.len(), |(at, _)| start + at)
 }
 
 #[cfg(test)]
@@ -66,7 +67,12 @@ mod tests {
             let alone = form(c.encode_utf8(&mut [0; 4]));
             for before in ["a", "가", "e\u{301}", "α", "か", "\u{1100}"] {
                 let together = form(&format!("{before}{c}"));
-                assert_eq!(together, form(before) + &alone, "{before} U+{:04X}", c as u32);
+                assert_eq!(
+                    together,
+                    form(before) + &alone,
+                    "{before} U+{:04X}",
+                    c as u32
+                );
             }
         }
     }

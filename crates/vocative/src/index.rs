@@ -37,7 +37,10 @@ impl Node {
     fn child(&self, byte: u8) -> Option<u32> {
         let children = self.children.as_slice();
         if children.len() <= 8 {
-            return children.iter().find(|child| child.0 == byte).map(|child| child.1);
+            return children
+                .iter()
+                .find(|child| child.0 == byte)
+                .map(|child| child.1);
         }
         let at = children.binary_search_by_key(&byte, |child| child.0).ok()?;
         Some(children[at].1)
@@ -52,7 +55,12 @@ const LONGEST_VISIBLE: usize = 512 * 9 * 4;
 
 impl Default for LabelIndex {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()], free: Vec::new(), len: 0, free_slots: Vec::new() }
+        Self {
+            nodes: vec![Node::default()],
+            free: Vec::new(),
+            len: 0,
+            free_slots: Vec::new(),
+        }
     }
 }
 
@@ -68,7 +76,10 @@ impl LabelIndex {
         let mut at = ROOT;
         while let Some(&first) = rest.first() {
             let Some(child) = self.child(at, first) else {
-                let leaf = self.new_node(Node { edge: rest.into(), ..Node::default() });
+                let leaf = self.new_node(Node {
+                    edge: rest.into(),
+                    ..Node::default()
+                });
                 self.adopt(at, first, leaf);
                 at = leaf;
                 break;
@@ -94,8 +105,12 @@ impl LabelIndex {
     /// Takes `form` out of the set; its slot may be given to another form later.
     pub(crate) fn remove(&mut self, form: &str) {
         let mut path: SmallVec<[u32; 16]> = SmallVec::new();
-        let Some(mut at) = self.find(form, &mut path) else { return };
-        let Some(slot) = self.nodes[at as usize].slot.take() else { return };
+        let Some(mut at) = self.find(form, &mut path) else {
+            return;
+        };
+        let Some(slot) = self.nodes[at as usize].slot.take() else {
+            return;
+        };
         self.free_slots.push(slot.0);
         self.len -= 1;
         // Nodes that hold nothing go, and a node with one child and no form joins that child.
@@ -105,7 +120,9 @@ impl LabelIndex {
             match node.children.as_slice() {
                 [] => {
                     let first = node.edge[0];
-                    self.nodes[parent as usize].children.retain(|child| child.0 != first);
+                    self.nodes[parent as usize]
+                        .children
+                        .retain(|child| child.0 != first);
                     self.release(at);
                 }
                 &[(_, only)] => {
@@ -114,7 +131,11 @@ impl LabelIndex {
                     edge.extend_from_slice(&self.nodes[only as usize].edge);
                     self.nodes[only as usize].edge = edge;
                     let children = &mut self.nodes[parent as usize].children;
-                    children.iter_mut().find(|child| child.0 == first).expect("a child of its parent").1 = only;
+                    children
+                        .iter_mut()
+                        .find(|child| child.0 == first)
+                        .expect("a child of its parent")
+                        .1 = only;
                     self.release(at);
                     break;
                 }
@@ -152,7 +173,10 @@ impl LabelIndex {
                 }
                 at += 1;
             } else {
-                let limit = text[at..].char_indices().nth(LONGEST_VISIBLE).map_or(text.len(), |(n, _)| at + n);
+                let limit = text[at..]
+                    .char_indices()
+                    .nth(LONGEST_VISIBLE)
+                    .map_or(text.len(), |(n, _)| at + n);
                 let end = visible_end(&text[..limit], at);
                 if end == limit && text[end..].chars().next().is_some_and(is_continuing) {
                     return;
@@ -197,10 +221,18 @@ impl LabelIndex {
         let (upper, lower) = edge.split_at(shared);
         self.nodes[child as usize].edge = lower.into();
         let children = smallvec::smallvec![(lower[0], child)];
-        let middle = self.new_node(Node { edge: upper.into(), slot: None, children });
+        let middle = self.new_node(Node {
+            edge: upper.into(),
+            slot: None,
+            children,
+        });
         let first = upper[0];
         let siblings = &mut self.nodes[parent as usize].children;
-        siblings.iter_mut().find(|sibling| sibling.0 == first).expect("a child of its parent").1 = middle;
+        siblings
+            .iter_mut()
+            .find(|sibling| sibling.0 == first)
+            .expect("a child of its parent")
+            .1 = middle;
     }
 
     fn new_node(&mut self, node: Node) -> u32 {
@@ -232,7 +264,11 @@ struct Walk<'i> {
 
 impl<'i> Walk<'i> {
     fn new(index: &'i LabelIndex) -> Self {
-        Self { index, node: &index.nodes[ROOT as usize], taken: 0 }
+        Self {
+            index,
+            node: &index.nodes[ROOT as usize],
+            taken: 0,
+        }
     }
 
     /// Goes on by one byte, where some label does.
@@ -242,7 +278,9 @@ impl<'i> Walk<'i> {
             self.taken += 1;
             return next == byte;
         }
-        let Some(child) = self.node.child(byte) else { return false };
+        let Some(child) = self.node.child(byte) else {
+            return false;
+        };
         self.node = &self.index.nodes[child as usize];
         self.taken = 1;
         true
@@ -250,7 +288,9 @@ impl<'i> Walk<'i> {
 
     /// The label that ends here.
     fn slot(&self) -> Option<Slot> {
-        self.node.slot.filter(|_| self.taken == self.node.edge.len())
+        self.node
+            .slot
+            .filter(|_| self.taken == self.node.edge.len())
     }
 }
 
@@ -266,7 +306,8 @@ mod tests {
     #[test]
     fn ends_lie_between_visible_characters() {
         let mut index = LabelIndex::default();
-        let slots = ["ada", "ada king", "stras", "strass", "zoe", "가"].map(|label| index.insert(&form(label)));
+        let slots = ["ada", "ada king", "stras", "strass", "zoe", "가"]
+            .map(|label| index.insert(&form(label)));
         for (text, expected) in [
             ("Ada King!", vec![(3, slots[0]), (8, slots[1])]),
             ("STRAẞ", vec![(7, slots[3])]),

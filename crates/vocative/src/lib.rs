@@ -3,14 +3,24 @@
 mod boundary;
 mod chars;
 mod index;
+mod scan;
 
 pub mod context;
+pub mod draft;
 pub mod form;
 pub mod id;
+pub mod label;
+pub mod limits;
 pub mod markdown;
 pub mod offset;
+pub mod reading;
+pub mod roster;
 
 pub use context::{Context, Contexts};
+pub use draft::{Binding, Claim, Draft};
 pub use form::form;
 pub use id::{Id, IdError, Key, Login};
+pub use label::LabelError;
 pub use offset::{ByteOffset, Span, Utf16Map};
+pub use reading::{Ambiguous, Occurrence, Place, Reading, Recipients, Scope};
+pub use roster::{Member, Roster, RowId, Standing};

@@ -77,7 +77,10 @@ pub struct Target {
 pub fn structure(text: &str) -> Vec<Piece> {
     let events = Parser::new_ext(text, Options::empty()).into_offset_iter();
     events
-        .map(|(event, range)| Piece { span: Span::at(range.start, range.end), kind: kind(event) })
+        .map(|(event, range)| Piece {
+            span: Span::at(range.start, range.end),
+            kind: kind(event),
+        })
         .collect()
 }
 
@@ -100,10 +103,11 @@ fn kind(event: Event<'_>) -> PieceKind {
 }
 
 fn element(tag: Tag<'_>) -> Element {
-    let target = |destination: pulldown_cmark::CowStr<'_>, title: pulldown_cmark::CowStr<'_>| Target {
-        destination: destination.into_string(),
-        title: title.into_string(),
-    };
+    let target =
+        |destination: pulldown_cmark::CowStr<'_>, title: pulldown_cmark::CowStr<'_>| Target {
+            destination: destination.into_string(),
+            title: title.into_string(),
+        };
     match tag {
         Tag::Heading { level, .. } => Element::Heading(match level {
             HeadingLevel::H1 => 1,
@@ -121,8 +125,12 @@ fn element(tag: Tag<'_>) -> Element {
         Tag::HtmlBlock => Element::Literal,
         Tag::Emphasis => Element::Emphasis,
         Tag::Strong => Element::Strong,
-        Tag::Link { dest_url, title, .. } => Element::Link(target(dest_url, title)),
-        Tag::Image { dest_url, title, .. } => Element::Image(target(dest_url, title)),
+        Tag::Link {
+            dest_url, title, ..
+        } => Element::Link(target(dest_url, title)),
+        Tag::Image {
+            dest_url, title, ..
+        } => Element::Image(target(dest_url, title)),
         // The other tags belong to extensions, which are off.
         _ => Element::Paragraph,
     }

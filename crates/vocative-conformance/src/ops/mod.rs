@@ -1,0 +1,39 @@
+//! The operations by name.
+
+mod given;
+mod text;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What an operation answers, or why it could not.
+pub(crate) type Answer = Result<Value, String>;
+
+/// Answers one `given`.
+///
+/// # Errors
+/// An unknown operation, or a `given` that is not of its shape.
+pub fn run(given: &Value) -> Answer {
+    let op = given
+        .get("op")
+        .and_then(Value::as_str)
+        .ok_or("`op` is missing")?;
+    match op {
+        "label_offsets" => text::label_offsets(read(given)?),
+        "occurrences" => text::occurrences(read(given)?),
+        "extract" => text::extract(read(given)?),
+        "draft_refs" => text::draft_refs(read(given)?),
+        "evict_bindings" => text::evict_bindings(read(given)?),
+        _ => Err(format!("unknown operation `{op}`")),
+    }
+}
+
+/// The fields of a `given`. A field that is null counts as absent.
+fn read<T: DeserializeOwned>(given: &Value) -> Result<T, String> {
+    let fields = given.as_object().ok_or("`given` is no object")?;
+    let present = fields.iter().filter(|(_, value)| !value.is_null());
+    let present: serde_json::Map<_, _> = present
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    serde_json::from_value(Value::Object(present)).map_err(|error| error.to_string())
+}
