@@ -29,8 +29,11 @@ pub enum Claim {
     Fallback(Id),
     /// An old label of an edited message: it owns its text, stands for nobody, suppresses nobody.
     Competing,
-    /// A pasted label whose check expired or was refused (P-11): like [`Claim::Competing`], and told.
+    /// A pasted label whose check expired (P-11): like [`Claim::Competing`], and told.
     Expired,
+    /// A pasted label whose identity nobody vouched for: the sender has named it, so it is an
+    /// outsider of this draft (E-4).
+    Outsider(Id),
 }
 
 /// The labels of one draft. Text is not part of it: every question brings the text it asks about.

@@ -7,20 +7,26 @@ mod scan;
 
 pub mod context;
 pub mod draft;
+pub mod explain;
 pub mod form;
 pub mod id;
 pub mod label;
 pub mod limits;
 pub mod markdown;
 pub mod offset;
+pub mod paste;
 pub mod reading;
+pub mod reserve;
 pub mod roster;
 
 pub use context::{Context, Contexts};
 pub use draft::{Binding, Claim, Draft};
+pub use explain::{Code, Diagnostic, Explained, Fate};
 pub use form::form;
 pub use id::{Id, IdError, Key, Login};
 pub use label::LabelError;
 pub use offset::{ByteOffset, Span, Utf16Map};
+pub use paste::{CheckId, PasteFences, PastedRecord};
 pub use reading::{Ambiguous, Occurrence, Place, Reading, Recipients, Scope};
+pub use reserve::{reserve, reserve_all};
 pub use roster::{Member, Roster, RowId, Standing};

@@ -141,6 +141,8 @@ pub struct Reading<'s> {
     pub(crate) scope: Scope<'s>,
     pub(crate) contexts: Contexts,
     pub(crate) accepted: Vec<Accepted>,
+    /// The first place where a sign or one that looks like it may stand; none: nothing to see.
+    pub(crate) first_sign: Option<usize>,
     occurrences: Vec<Occurrence>,
 }
 
@@ -163,18 +165,34 @@ impl<'s> Scope<'s> {
 
     /// Reads a Markdown text.
     pub fn read(self, text: &'s str) -> Reading<'s> {
-        // Without a sign nothing can be named, and contexts need not be known.
-        let has_sign = memchr::memchr(b'@', text.as_bytes()).is_some();
-        let contexts = if has_sign {
-            Contexts::of(text)
-        } else {
-            Contexts::all_prose()
-        };
-        self.read_in(text, contexts)
+        match first_sign(text) {
+            None => self.without_signs(text),
+            Some(first) => self.read_from(text, Contexts::of(text), first),
+        }
     }
 
     /// Reads a text whose contexts are known.
     pub fn read_in(self, text: &'s str, contexts: Contexts) -> Reading<'s> {
+        match first_sign(text) {
+            None => self.without_signs(text),
+            Some(first) => self.read_from(text, contexts, first),
+        }
+    }
+
+    /// Without a sign nothing can be named, and contexts need not be known.
+    fn without_signs(self, text: &'s str) -> Reading<'s> {
+        let contexts = Contexts::all_prose();
+        Reading {
+            text,
+            scope: self,
+            contexts,
+            accepted: Vec::new(),
+            first_sign: None,
+            occurrences: Vec::new(),
+        }
+    }
+
+    fn read_from(self, text: &'s str, contexts: Contexts, first: usize) -> Reading<'s> {
         let layers = self.layers();
         let accepted: Vec<Accepted> = Scan::new(text, &contexts, &layers).collect();
         let owned = accepted
@@ -196,6 +214,7 @@ impl<'s> Scope<'s> {
             scope: self,
             contexts,
             accepted,
+            first_sign: Some(first),
             occurrences,
         }
     }
@@ -204,6 +223,7 @@ impl<'s> Scope<'s> {
     pub(crate) fn holders(self, owners: &Owners) -> Holders {
         let mut holders = Holders::default();
         let mut fallbacks: SmallVec<[(&Id, usize); 1]> = SmallVec::new();
+        let mut outsiders: SmallVec<[&Id; 1]> = SmallVec::new();
         for &(_, slot) in owners.iter().filter(|owner| owner.0 == 0) {
             for at in self.draft.slot(slot) {
                 match self.draft.claim(at).1 {
@@ -215,6 +235,7 @@ impl<'s> Scope<'s> {
                     Claim::Persona => holders.has_persona = true,
                     Claim::Competing => holders.is_competing = true,
                     Claim::Expired => holders.is_expired = true,
+                    Claim::Outsider(id) => outsiders.push(id),
                 }
             }
         }
@@ -227,6 +248,7 @@ impl<'s> Scope<'s> {
         if holders.is_selected || holders.has_persona {
             return holders;
         }
+        holders.outsiders.extend(outsiders.into_iter().cloned());
         for &(_, slot) in owners.iter().filter(|owner| owner.0 == 1) {
             for bearer in self.roster.rows_at(slot) {
                 let member = bearer.member;
@@ -253,6 +275,11 @@ impl<'s> Scope<'s> {
             || self.roster.knows(&lender) || self.draft.bindings().any(|(_, id)| *id == lender);
         (lender != *id && is_given()).then_some(lender)
     }
+}
+
+/// The first `@`, or byte that may begin a sign that looks like it (U+FF20, U+FE6B).
+fn first_sign(text: &str) -> Option<usize> {
+    memchr::memchr2(b'@', 0xef, text.as_bytes())
 }
 
 impl Reading<'_> {

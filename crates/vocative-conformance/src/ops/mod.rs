@@ -1,5 +1,6 @@
 //! The operations by name.
 
+mod choice;
 mod given;
 mod text;
 
@@ -22,8 +23,12 @@ pub fn run(given: &Value) -> Answer {
         "label_offsets" => text::label_offsets(read(given)?),
         "occurrences" => text::occurrences(read(given)?),
         "extract" => text::extract(read(given)?),
+        "diagnose" => text::diagnose(read(given)?),
         "draft_refs" => text::draft_refs(read(given)?),
         "evict_bindings" => text::evict_bindings(read(given)?),
+        "reserve_label" => choice::reserve_label(read(given)?),
+        "reserve_labels" => choice::reserve_labels(read(given)?),
+        "paste_fence" => choice::paste_fence(read(given)?),
         _ => Err(format!("unknown operation `{op}`")),
     }
 }

@@ -138,3 +138,37 @@ pub(crate) fn evict_bindings(given: EvictBindings) -> Answer {
         .map(|(label, id)| (label, given::keys(&[id.clone()]).remove(0)));
     Ok(json!({ "bindings": left.collect::<Vec<_>>() }))
 }
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Diagnose {
+    #[serde(flatten)]
+    extract: Extract,
+    expired: Vec<String>,
+}
+
+pub(crate) fn diagnose(given: Diagnose) -> Answer {
+    let Diagnose { extract, expired } = given;
+    let mut draft = given::draft(&extract.selected, &extract.personas, &extract.competing);
+    for label in &expired {
+        draft.push(label, Claim::Expired);
+    }
+    let roster = given::roster(extract.members);
+    let map = Utf16Map::new(&extract.text);
+    let told = Scope::new(&roster, &draft)
+        .read(&extract.text)
+        .diagnostics();
+    let told = told.into_iter().map(|diagnostic| {
+        let mut row = json!({
+            "code": diagnostic.code,
+            "start": map.to_utf16(diagnostic.span.start),
+            "end": map.to_utf16(diagnostic.span.end),
+            "name": diagnostic.name,
+        });
+        if let Some(keys) = diagnostic.keys {
+            row["keys"] = given::keys(&keys).into();
+        }
+        row
+    });
+    Ok(json!({ "diagnostics": told.collect::<Vec<_>>() }))
+}
