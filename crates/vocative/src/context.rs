@@ -178,8 +178,15 @@ impl Found {
         if gap.start >= gap.end || !text[gap.clone()].contains("]:") {
             return;
         }
-        let start = gap.start + text[gap.clone()].find('[').unwrap_or(0);
-        let end = gap.start + text[gap.clone()].trim_end().len();
+        // A definition takes whole lines: what follows the last line end belongs to the next block.
+        let last = if gap.end < text.len() {
+            text[gap.clone()].rfind(['\n', '\r'])
+        } else {
+            None
+        };
+        let lines = &text[gap.start..last.map_or(gap.end, |at| gap.start + at)];
+        let start = gap.start + lines.find('[').unwrap_or(0);
+        let end = gap.start + lines.trim_end().len();
         self.hidden.push(start..end);
     }
 

@@ -3,6 +3,8 @@
 mod boundary;
 mod chars;
 mod index;
+#[cfg(test)]
+mod naive;
 mod scan;
 
 pub mod context;
