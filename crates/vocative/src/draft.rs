@@ -145,9 +145,12 @@ impl Draft {
     /// For each claim, whether its label owns a range of the text when the draft's labels compete.
     fn live(&self, text: &str) -> Vec<bool> {
         let contexts = crate::Contexts::of(text);
-        let layers = [crate::scan::Layer::mentions(&self.index)];
         let mut live = vec![false; self.claims.len()];
-        for accepted in crate::scan::Scan::new(text, &contexts, &layers) {
+        for accepted in crate::scan::Scan::new(
+            text,
+            &contexts,
+            [crate::scan::Layer::mentions(&self.index)].as_slice(),
+        ) {
             for (_, slot) in accepted.owners {
                 for at in self.slot(slot) {
                     live[at] = true;

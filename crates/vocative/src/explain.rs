@@ -1,5 +1,6 @@
 //! What becomes of every sign of a text, and what of it a sender should be told (D-7, D-8).
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -93,7 +94,7 @@ pub struct Explained {
     /// What becomes of it.
     pub fate: Fate,
     /// The identities concerned, sorted.
-    pub keys: Vec<Id>,
+    pub keys: SmallVec<[Id; 1]>,
     /// What the sender should be told, if anything.
     pub code: Option<Code>,
 }
@@ -151,7 +152,7 @@ impl Reading<'_> {
                 code,
                 span: sign.span,
                 name: name.to_owned(),
-                keys: has_keys.then_some(sign.keys),
+                keys: has_keys.then(|| sign.keys.into_vec()),
             }
         })
         .collect()
@@ -164,38 +165,56 @@ struct Explainer<'r, 's> {
     /// The next accepted range, and the next occurrence among them.
     next_accepted: usize,
     next_occurrence: usize,
-    /// The identities and the draft's labels with a prose occurrence.
-    named: HashSet<&'r Id>,
-    labels: HashSet<Slot>,
+    /// The identities with a prose occurrence; asked for by quotes only.
+    named: OnceCell<HashSet<&'r Id>>,
+    /// The draft's labels with a prose occurrence; asked for by code only.
+    labels: OnceCell<HashSet<Slot>>,
 }
 
 impl<'r, 's> Explainer<'r, 's> {
     fn new(reading: &'r Reading<'s>) -> Self {
-        let in_prose = reading
-            .occurrences()
-            .iter()
-            .filter(|occurrence| occurrence.place == Place::Prose);
-        let named = in_prose
-            .flat_map(|occurrence| &occurrence.owners.keys)
-            .collect();
-        let in_prose = reading
-            .accepted
-            .iter()
-            .filter(|accepted| accepted.context == Context::Prose);
-        let owners = in_prose.flat_map(|accepted| &accepted.owners);
-        let labels = owners
-            .filter(|(layer, _)| *layer == 0)
-            .map(|(_, slot)| *slot)
-            .collect();
-        let layers = reading.scope.layers();
         Self {
             reading,
-            layers,
+            layers: reading.scope.layers(),
             next_accepted: 0,
             next_occurrence: 0,
-            named,
-            labels,
+            named: OnceCell::new(),
+            labels: OnceCell::new(),
         }
+    }
+
+    /// Whether an identity has a prose occurrence.
+    fn is_named(&self, id: &Id) -> bool {
+        let in_prose = || {
+            self.reading
+                .occurrences()
+                .iter()
+                .filter(|occurrence| occurrence.place == Place::Prose)
+        };
+        let named = || {
+            in_prose()
+                .flat_map(|occurrence| &occurrence.owners.keys)
+                .collect()
+        };
+        self.named.get_or_init(named).contains(id)
+    }
+
+    /// Whether a label of the draft has a prose occurrence.
+    fn is_written(&self, label: Slot) -> bool {
+        let in_prose = || {
+            self.reading
+                .accepted
+                .iter()
+                .filter(|accepted| accepted.context == Context::Prose)
+        };
+        let owners = || in_prose().flat_map(|accepted| &accepted.owners);
+        let labels = || {
+            owners()
+                .filter(|(layer, _)| *layer == 0)
+                .map(|(_, slot)| *slot)
+                .collect()
+        };
+        self.labels.get_or_init(labels).contains(&label)
     }
 
     fn sign(&mut self, sign: usize) -> Explained {
@@ -235,8 +254,8 @@ impl<'r, 's> Explainer<'r, 's> {
         let owners = &occurrence.owners;
         let (fate, code) = match occurrence.place {
             Place::Quote => {
-                let only_here = !owners.keys.is_empty()
-                    && !owners.keys.iter().any(|id| self.named.contains(id));
+                let only_here =
+                    !owners.keys.is_empty() && !owners.keys.iter().any(|id| self.is_named(id));
                 (Fate::Quote, only_here.then_some(Code::Quoted))
             }
             Place::Prose => match fate_of(owners) {
@@ -252,7 +271,7 @@ impl<'r, 's> Explainer<'r, 's> {
         } else {
             &owners.keys
         };
-        let mut keys = keys.to_vec();
+        let mut keys = keys.clone();
         keys.sort();
         Explained {
             span: occurrence.span,
@@ -303,7 +322,7 @@ impl<'r, 's> Explainer<'r, 's> {
         let longest = chosen.pop().filter(|label| {
             !self
                 .selected(label)
-                .is_some_and(|slot| self.labels.contains(&slot))
+                .is_some_and(|slot| self.is_written(slot))
         });
         match longest {
             Some(label) => self.with_keys(sign, &label, Fate::Code, Code::InCode),
@@ -407,7 +426,7 @@ impl<'r, 's> Explainer<'r, 's> {
     }
 
     fn with_keys(&self, sign: usize, label: &Candidate, fate: Fate, code: Code) -> Explained {
-        let mut keys = self.reading.scope.holders(&label.owners).keys.into_vec();
+        let mut keys = self.reading.scope.holders(&label.owners).keys;
         keys.sort();
         Explained {
             keys,
@@ -426,7 +445,7 @@ fn explained(sign: usize, end: usize, fate: Fate, code: Option<Code>) -> Explain
     Explained {
         span: Span::at(sign, end),
         fate,
-        keys: Vec::new(),
+        keys: SmallVec::new(),
         code,
     }
 }

@@ -166,9 +166,9 @@ impl LabelIndex {
         let mut walk = Walk::new(self);
         let mut folded = String::new();
         let mut at = 0;
-        while at < bytes.len() {
-            if bytes[at].is_ascii() && bytes.get(at + 1).is_none_or(u8::is_ascii) {
-                if !walk.step(bytes[at].to_ascii_lowercase()) {
+        while let Some(&byte) = bytes.get(at) {
+            if byte.is_ascii() && bytes.get(at + 1).is_none_or(u8::is_ascii) {
+                if !walk.step(byte.to_ascii_lowercase()) {
                     return;
                 }
                 at += 1;
@@ -255,42 +255,45 @@ fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// A position in the trie: `taken` bytes down the edge of `node`.
+/// A position in the trie: `rest` is what is left of the edge of `node`.
 struct Walk<'i> {
-    index: &'i LabelIndex,
+    nodes: &'i [Node],
     node: &'i Node,
-    taken: usize,
+    rest: &'i [u8],
 }
 
 impl<'i> Walk<'i> {
     fn new(index: &'i LabelIndex) -> Self {
         Self {
-            index,
+            nodes: &index.nodes,
             node: &index.nodes[ROOT as usize],
-            taken: 0,
+            rest: &[],
         }
     }
 
     /// Goes on by one byte, where some label does.
     #[inline]
     fn step(&mut self, byte: u8) -> bool {
-        if let Some(&next) = self.node.edge.get(self.taken) {
-            self.taken += 1;
-            return next == byte;
+        if let [next, rest @ ..] = self.rest {
+            self.rest = rest;
+            return *next == byte;
         }
         let Some(child) = self.node.child(byte) else {
             return false;
         };
-        self.node = &self.index.nodes[child as usize];
-        self.taken = 1;
+        self.node = &self.nodes[child as usize];
+        self.rest = &self.node.edge[1..];
         true
     }
 
     /// The label that ends here.
+    #[inline]
     fn slot(&self) -> Option<Slot> {
-        self.node
-            .slot
-            .filter(|_| self.taken == self.node.edge.len())
+        if self.rest.is_empty() {
+            self.node.slot
+        } else {
+            None
+        }
     }
 }
 

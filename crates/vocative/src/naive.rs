@@ -74,7 +74,7 @@ fn scanned(text: &str, labels: &[String]) -> Vec<(usize, usize, BTreeSet<String>
     }
     let contexts = Contexts::of(text);
     let layers = Scope::new(&roster, &draft).layers();
-    let ranges = Scan::new(text, &contexts, &layers).map(|accepted| {
+    let ranges = Scan::new(text, &contexts, layers).map(|accepted| {
         let names = accepted
             .owners
             .iter()

@@ -1,5 +1,7 @@
 //! A text read against everything that competes in it: who owns what, and whom that names (E, A).
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -179,6 +181,14 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// The ranges that labels own, without asking whom they mean.
+    pub fn spans(self, text: &'s str, contexts: &'s Contexts) -> impl Iterator<Item = Span> + 's {
+        let accepted = Scan::new(text, contexts, self.layers());
+        accepted
+            .filter(|range| !range.owners.is_empty())
+            .map(|range| Span::at(range.start, range.end))
+    }
+
     /// Without a sign nothing can be named, and contexts need not be known.
     fn without_signs(self, text: &'s str) -> Reading<'s> {
         let contexts = Contexts::all_prose();
@@ -193,8 +203,7 @@ impl<'s> Scope<'s> {
     }
 
     fn read_from(self, text: &'s str, contexts: Contexts, first: usize) -> Reading<'s> {
-        let layers = self.layers();
-        let accepted: Vec<Accepted> = Scan::new(text, &contexts, &layers).collect();
+        let accepted: Vec<Accepted> = Scan::new(text, &contexts, self.layers()).collect();
         let owned = accepted
             .iter()
             .filter(|accepted| !accepted.owners.is_empty());
@@ -318,24 +327,24 @@ impl Reading<'_> {
         }
         let keys = self.single_keys(Place::Prose);
         let mut references = self.single_keys(Place::Quote);
-        references.retain(|id| !keys.contains(id));
+        if !references.is_empty() {
+            let keys: HashSet<&Id> = keys.iter().collect();
+            references.retain(|id| !keys.contains(id));
+        }
         Ok(Recipients { keys, references })
     }
 
     /// The identities named alone by some occurrence in `place`, in the order of E-5.
     fn single_keys(&self, place: Place) -> Vec<Id> {
-        let mut named: Vec<(Order, &Id)> = self
+        let mut named: Vec<(&Id, Order)> = self
             .in_place(place)
             .filter(|occurrence| occurrence.owners.keys.len() == 1)
-            .map(|occurrence| (occurrence.owners.orders[0], &occurrence.owners.keys[0]))
+            .map(|occurrence| (&occurrence.owners.keys[0], occurrence.owners.orders[0]))
             .collect();
         named.sort_unstable();
-        let mut seen = std::collections::HashSet::new();
-        named
-            .into_iter()
-            .filter(|(_, id)| seen.insert(*id))
-            .map(|(_, id)| id.clone())
-            .collect()
+        named.dedup_by_key(|(id, _)| *id);
+        named.sort_unstable_by_key(|(_, order)| *order);
+        named.into_iter().map(|(id, _)| id.clone()).collect()
     }
 
     fn in_place(&self, place: Place) -> impl Iterator<Item = &Occurrence> {

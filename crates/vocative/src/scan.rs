@@ -73,7 +73,7 @@ pub(crate) fn candidates(
 pub(crate) struct Scan<'t, 'i> {
     text: &'t str,
     contexts: &'t Contexts,
-    layers: &'t [Layer<'i>],
+    layers: SmallVec<[Layer<'i>; 2]>,
     signs: (u8, u8),
     /// The end of the last accepted range.
     accepted: Option<usize>,
@@ -81,7 +81,12 @@ pub(crate) struct Scan<'t, 'i> {
 }
 
 impl<'t, 'i> Scan<'t, 'i> {
-    pub(crate) fn new(text: &'t str, contexts: &'t Contexts, layers: &'t [Layer<'i>]) -> Self {
+    pub(crate) fn new(
+        text: &'t str,
+        contexts: &'t Contexts,
+        layers: impl Into<SmallVec<[Layer<'i>; 2]>>,
+    ) -> Self {
+        let layers = layers.into();
         let first = layers.first().map_or(b'@', |layer| layer.sign);
         let second = layers
             .iter()
@@ -110,7 +115,7 @@ impl<'t, 'i> Scan<'t, 'i> {
     fn at(&self, sign: usize, context: Context) -> Option<Accepted> {
         let mut guarded = 0;
         let mut owned: Option<Candidate> = None;
-        for candidate in candidates(self.text, sign, self.layers) {
+        for candidate in candidates(self.text, sign, &self.layers) {
             if !right_is_fine(self.text, sign, candidate.end)
                 || self.contexts.has_code(sign, candidate.end)
             {
