@@ -113,26 +113,27 @@ pub struct Diagnostic {
 }
 
 impl Reading<'_> {
-    /// The fate of each sign, in text order.
-    pub fn explain(&self) -> Vec<Explained> {
-        let Some(first) = self.first_sign else {
-            return Vec::new();
-        };
-        let mut explainer = Explainer::new(self);
+    /// The fate of each sign, in text order; a wide sign only where the sender should be told.
+    pub fn explain(&self) -> impl Iterator<Item = Explained> + '_ {
         let bytes = self.text.as_bytes();
-        let mut explained = Vec::new();
-        let mut next = first;
-        // U+FF20 and U+FE6B both begin with the byte EF.
-        while let Some(at) = memchr::memchr2(b'@', 0xef, &bytes[next..]) {
-            let sign = next + at;
-            next = sign + 1;
-            if bytes[sign] == b'@' {
-                explained.push(explainer.sign(sign));
-            } else if self.text[sign..].starts_with(['\u{ff20}', '\u{fe6b}']) {
-                explained.extend(explainer.wide_sign(sign));
+        let mut next = self.first_sign.unwrap_or(bytes.len());
+        let mut explainer = Explainer::new(self);
+        std::iter::from_fn(move || {
+            // U+FF20 and U+FE6B both begin with the byte EF.
+            while let Some(at) = memchr::memchr2(b'@', 0xef, &bytes[next..]) {
+                let sign = next + at;
+                next = sign + 1;
+                if bytes[sign] == b'@' {
+                    return Some(explainer.sign(sign));
+                }
+                if self.text[sign..].starts_with(['\u{ff20}', '\u{fe6b}'])
+                    && let Some(told) = explainer.wide_sign(sign)
+                {
+                    return Some(told);
+                }
             }
-        }
-        explained
+            None
+        })
     }
 
     /// What a sender should be told, in text order (D-7).

@@ -24,16 +24,22 @@ pub(crate) fn push_form(text: &str, out: &mut String) {
     }
 }
 
-/// The end of the visible character that begins at `start`: one character and those that continue it (G-6).
+/// The end of the visible character that begins at `start`: one character and those that continue it
+/// (G-6); none where more than `longest` continue it.
 ///
 /// Forms are taken visible character by visible character: no character that begins one ever
 /// composes with what stands before it, so the form of a text is its visible characters' forms in
 /// a row. A test walks all of Unicode for that.
-pub(crate) fn visible_end(text: &str, start: usize) -> usize {
-    let mut rest = text[start..].char_indices();
-    let Some(_) = rest.next() else { return start };
-    rest.find(|&(_, c)| !is_continuing(c))
-        .map_or(text.len(), |(at, _)| start + at)
+pub(crate) fn visible_end(text: &str, start: usize, longest: usize) -> Option<usize> {
+    let mut rest = text[start..].char_indices().skip(1);
+    let next = rest
+        .by_ref()
+        .take(longest + 1)
+        .find(|&(_, c)| !is_continuing(c));
+    match next {
+        Some((at, _)) => Some(start + at),
+        None => rest.next().is_none().then_some(text.len()),
+    }
 }
 
 #[cfg(test)]

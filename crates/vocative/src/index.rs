@@ -6,7 +6,6 @@
 
 use smallvec::SmallVec;
 
-use crate::chars::is_continuing;
 use crate::form::{push_form, visible_end};
 
 /// A set of comparison forms, each with a number that is stable while the form is in it.
@@ -173,14 +172,9 @@ impl LabelIndex {
                 }
                 at += 1;
             } else {
-                let limit = text[at..]
-                    .char_indices()
-                    .nth(LONGEST_VISIBLE)
-                    .map_or(text.len(), |(n, _)| at + n);
-                let end = visible_end(&text[..limit], at);
-                if end == limit && text[end..].chars().next().is_some_and(is_continuing) {
+                let Some(end) = visible_end(text, at, LONGEST_VISIBLE) else {
                     return;
-                }
+                };
                 folded.clear();
                 push_form(&text[at..end], &mut folded);
                 if !folded.bytes().all(|byte| walk.step(byte)) {
