@@ -1,2 +1,7 @@
-//! The command.
-fn main() {}
+//! The command `vocative`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    vocative_cli::main()
+}

@@ -1,0 +1,219 @@
+//! `vocative inbox`: where a person was named, the newest first.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use vocative::Login;
+use vocative_pi::lines::MAX_LINE;
+use vocative_pi::query::Query;
+use vocative_pi::{
+    Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp,
+};
+
+use crate::context::{Context, Style};
+use crate::outcome::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::{conflict, files, terminal, values};
+
+/// Arguments of `vocative inbox`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Session files, reduced artifacts, or folders of them; Pi's own folders if none is given
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Whose mentions to show
+    #[arg(long, value_name = "github:HANDLE", value_parser = values::person)]
+    me: Login,
+    /// Only messages at or after this time
+    #[arg(long, value_name = "TIME", value_parser = values::instant)]
+    since: Option<Timestamp>,
+    /// Only messages before this time
+    #[arg(long, value_name = "TIME", value_parser = values::instant)]
+    until: Option<Timestamp>,
+    /// Only messages that this person wrote
+    #[arg(long, value_name = "github:HANDLE", value_parser = values::person)]
+    from: Option<Login>,
+    /// At most so many, the newest
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Fetch and show each message's text, which is untrusted
+    #[arg(long)]
+    show: bool,
+    /// Read files of other agents too, which begin with a title line
+    #[arg(long)]
+    lenient: bool,
+    /// The longest line to read, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE)]
+    max_line: usize,
+    /// Write one JSON object per mention
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows the inbox.
+pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
+    let options = Options {
+        lenient: args.lenient,
+        max_line: args.max_line,
+        offsets: false,
+    };
+    let files = inputs(&args, context)?;
+    let (reduction, mut outcome) = gather(&files, options, context);
+    for conflict in reduction.conflicts() {
+        conflict::tell(conflict, &files, context);
+        outcome = Outcome::Conflict;
+    }
+    let query = Query {
+        recipient: args.me.clone(),
+        actor: args.from.clone(),
+        since: args.since,
+        until: args.until,
+        limit: args.limit,
+    };
+    let found = query.run(&reduction);
+    let mut library = Library::new(files.clone(), options);
+    for (key, reference) in &found {
+        let text = args.show.then(|| fetch(&mut library, key));
+        if let Some(Err(_)) = text {
+            outcome = if outcome == Outcome::Done {
+                Outcome::Problems
+            } else {
+                outcome
+            };
+        }
+        let file = &files[reference.origin.file as usize];
+        if args.json {
+            let object = to_json(key, reference, file, text.as_ref());
+            writeln!(context.out, "{}", terminal::json(&object))?;
+        } else {
+            print(key, reference, file, text.as_ref(), context)?;
+        }
+    }
+    if found.is_empty() && !args.json {
+        context.note(&format!(
+            "nobody named github:{} in {} files",
+            args.me,
+            files.len()
+        ));
+    }
+    Ok(outcome)
+}
+
+/// The files given, or Pi's sessions and the artifacts beside them.
+fn inputs(args: &Args, context: &Context) -> Result<Vec<PathBuf>, Failure> {
+    if !args.paths.is_empty() {
+        return files::under(&args.paths);
+    }
+    let mut paths = files::or_sessions(Vec::new(), context)?;
+    paths.extend(files::reduced(context));
+    files::under(&paths)
+}
+
+/// Reads the evidence of all files; an invalid file is told and contributes nothing.
+pub(crate) fn gather(
+    files: &[PathBuf],
+    options: Options,
+    context: &mut Context,
+) -> (Reduction, Outcome) {
+    let inputs = Inputs::new(options);
+    let mut progress = Progress::new(context, files.len());
+    let mut reduction = Reduction::default();
+    let mut outcome = Outcome::Done;
+    for (place, path) in files.iter().enumerate() {
+        let mut problem = |problem: Problem| context.problem(path, &problem);
+        match inputs.read_evidence(place as u32, path, &mut problem) {
+            Some(part) => reduction.absorb(part),
+            None => outcome = Outcome::Problems,
+        }
+        progress.step();
+    }
+    (reduction, outcome)
+}
+
+/// A fetched text, or why there is none.
+type Text = Result<(String, Source), String>;
+
+fn fetch(library: &mut Library, key: &ReferenceKey) -> Text {
+    let (opened, entry, source) = library
+        .find(&key.session, &key.entry)
+        .map_err(|missing| format!("the message was not found in {} files", missing.files))?;
+    let has_evidence = opened.evidence(&key.session, entry).any(|item| {
+        item.marker
+            .recipients
+            .iter()
+            .any(|person| person.login == *key.recipient)
+    });
+    if !has_evidence {
+        return Err(format!(
+            "{} holds the message, but no marker for it",
+            opened.path.display()
+        ));
+    }
+    let entry = opened.read(entry).map_err(|error| error.to_string())?;
+    Ok((entry.text.unwrap_or_default(), source))
+}
+
+fn to_json(key: &ReferenceKey, reference: &Reference, file: &Path, text: Option<&Text>) -> Value {
+    let mut object = json!({
+        "at": reference.at,
+        "actor": format!("github:{}", reference.actor),
+        "recipient": format!("github:{}", key.recipient),
+        "session": key.session,
+        "entry": key.entry,
+        "file": file.to_string_lossy(),
+        "line": reference.origin.line,
+    });
+    match text {
+        None => {}
+        Some(Ok((text, source))) => {
+            object["untrusted_text"] = json!(text);
+            object["copy"] = json!(*source == Source::Copy);
+        }
+        Some(Err(why)) => object["no_text"] = json!(why),
+    }
+    object
+}
+
+fn print(
+    key: &ReferenceKey,
+    reference: &Reference,
+    file: &Path,
+    text: Option<&Text>,
+    context: &mut Context,
+) -> Result<(), Failure> {
+    let actor = context.styled(Style::Bold, &format!("github:{}", reference.actor));
+    let name = file
+        .file_name()
+        .unwrap_or(file.as_os_str())
+        .to_string_lossy();
+    let place = format!("{}:{}", terminal::line(&name), reference.origin.line);
+    let place = context.styled(Style::Dim, &place);
+    let ReferenceKey { session, entry, .. } = key;
+    writeln!(
+        context.out,
+        "{}  {actor}  {session}/{entry}  {place}",
+        reference.at
+    )?;
+    match text {
+        None => return Ok(()),
+        Some(Err(why)) => {
+            let why = context.styled(Style::Warning, &terminal::line(why));
+            writeln!(context.out, "    {why}")?;
+        }
+        Some(Ok((text, source))) => {
+            let copy = if *source == Source::Copy {
+                ", from a copy; the original is gone"
+            } else {
+                ""
+            };
+            let label = context.styled(Style::Warning, &format!("untrusted text{copy}:"));
+            writeln!(context.out, "    {label}")?;
+            for line in terminal::lines(text) {
+                writeln!(context.out, "    | {line}")?;
+            }
+        }
+    }
+    writeln!(context.out)?;
+    Ok(())
+}

@@ -1,0 +1,433 @@
+//! The offset cache: what was read of each input, so that a further run reads only what is new.
+//!
+//! It is safe to delete and is trusted only as far as it can be checked: a file counts as
+//! unchanged if device, inode, size and both times are the same and so are the first and last
+//! 4 KiB that were read; as grown if it is the same file with the same 4 KiB at both ends. Each
+//! record has a checksum; whatever does not fit is read again. Session files are append-only, so
+//! the lines between those ends stand as they were; `--verify` reads them all the same.
+//!
+//! There are two files: records, one line each, and the trees of the sessions, which are needed
+//! only to go on with a file that grew.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::check::{Checked, Header};
+use crate::ids::{EntryId, SessionId};
+use crate::reduction::{Origin, Reduction, Reference, ReferenceKey};
+use crate::time::Timestamp;
+use crate::tree::{EntryIndex, Tree};
+
+/// The first line of the records. Another version of the rules must write another line, since
+/// what was valid under one may not be under the other.
+const MAGIC: &str = "vocative offset cache 1";
+/// How much is compared at either end of what was read.
+const SAMPLE: u64 = 4096;
+
+/// What tells one state of a file from another: device, inode, size, mtime and ctime in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    mtime: (i64, i64),
+    ctime: (i64, i64),
+}
+
+impl Stamp {
+    #[cfg(unix)]
+    pub(crate) fn of(file: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Self {
+            device: file.dev(),
+            inode: file.ino(),
+            size: file.size(),
+            mtime: (file.mtime(), file.mtime_nsec()),
+            ctime: (file.ctime(), file.ctime_nsec()),
+        })
+    }
+
+    /// Without inodes a file cannot be told from one that took its place.
+    #[cfg(not(unix))]
+    pub(crate) fn of(_: &Metadata) -> Option<Self> {
+        None
+    }
+}
+
+/// All that is known of one input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Record {
+    stamp: Stamp,
+    max_line: usize,
+    covered: u64,
+    sample: String,
+    lines: u64,
+    is_artifact: bool,
+    has_tail: bool,
+    header: String,
+    has_parent: bool,
+    /// Session ids and logins, which the lists below name by their places.
+    names: Vec<String>,
+    inputs: Vec<u32>,
+    /// Session and marker.
+    markers: Vec<(u32, String)>,
+    /// Session, entry, recipient, actor, time and line.
+    references: Vec<(u32, String, u32, u32, i64, u32)>,
+    /// Where the tree stands among the trees, and its digest.
+    tree: (u64, u64, String),
+}
+
+/// What the cache knows of a file.
+#[derive(Debug)]
+pub(crate) enum Known {
+    /// Everything: nothing changed.
+    Unchanged(Box<Record>),
+    /// The first part, after which there is more.
+    Grown(Box<Record>, Box<Checked>),
+    /// Nothing that can be relied on.
+    Nothing,
+}
+
+/// A cache as an earlier run left it.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    records: String,
+    places: HashMap<String, Range<usize>>,
+    trees: Option<File>,
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The digest of the first and the last bytes that were read of a file.
+fn sample(mut file: &File, covered: u64) -> io::Result<String> {
+    let mut bytes = Vec::with_capacity(2 * SAMPLE as usize);
+    for start in [0, covered.saturating_sub(SAMPLE)] {
+        file.seek(SeekFrom::Start(start))?;
+        Read::take(file, SAMPLE.min(covered)).read_to_end(&mut bytes)?;
+        if covered <= SAMPLE {
+            break;
+        }
+    }
+    Ok(digest(&bytes))
+}
+
+impl Cache {
+    /// Reads the cache; one that is not there or not whole is an empty one.
+    pub(crate) fn load(path: &Path) -> Self {
+        let mut cache = Self::default();
+        let Ok(records) = std::fs::read_to_string(path) else {
+            return cache;
+        };
+        if records.lines().next() != Some(MAGIC) {
+            return cache;
+        }
+        let mut at = MAGIC.len() + 1;
+        for line in records[at.min(records.len())..].split_inclusive('\n') {
+            let fields = line.trim_end().splitn(3, '\t').collect::<Vec<_>>();
+            if let [sum, path, record] = fields[..]
+                && sum == digest(format!("{path}\t{record}").as_bytes())
+                && let Ok(path) = serde_json::from_str::<String>(path)
+            {
+                let start = at + line.find(record).expect("it is a part of the line");
+                cache.places.insert(path, start..start + record.len());
+            }
+            at += line.len();
+        }
+        cache.records = records;
+        cache.trees = File::open(trees_path(path)).ok();
+        cache
+    }
+
+    fn record(&self, path: &str) -> Option<Box<Record>> {
+        serde_json::from_str(&self.records[self.places.get(path)?.clone()]).ok()
+    }
+
+    /// What is known of an open file.
+    pub(crate) fn look_up(&self, path: &str, file: &File, stamp: Stamp, max_line: usize) -> Known {
+        let fits = |record: &Record| {
+            let old = record.stamp;
+            record.max_line == max_line
+                && (old.device, old.inode) == (stamp.device, stamp.inode)
+                && (old == stamp || old.size < stamp.size)
+                && sample(file, record.covered).is_ok_and(|sample| sample == record.sample)
+        };
+        let Some(record) = self.record(path).filter(|record| fits(record)) else {
+            return Known::Nothing;
+        };
+        if record.stamp == stamp {
+            return Known::Unchanged(record);
+        }
+        match self.checked(&record) {
+            Some(checked) => Known::Grown(record, Box::new(checked)),
+            None => Known::Nothing,
+        }
+    }
+
+    fn tree_bytes(&self, record: &Record) -> Option<Vec<u8>> {
+        let (offset, length, sum) = &record.tree;
+        let mut file = self.trees.as_ref()?;
+        file.seek(SeekFrom::Start(*offset)).ok()?;
+        let mut bytes = Vec::new();
+        Read::take(file, *length).read_to_end(&mut bytes).ok()?;
+        (digest(&bytes) == *sum).then_some(bytes)
+    }
+
+    /// The state in which the check of the file ended.
+    fn checked(&self, record: &Record) -> Option<Checked> {
+        let bytes = self.tree_bytes(record)?;
+        let (count, rest) = bytes.split_first_chunk::<8>()?;
+        let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+        let (users, tree) = rest.split_at_checked(count.checked_mul(12)?)?;
+        let user = |bytes: &[u8]| {
+            let (index, millis) = bytes.split_first_chunk::<4>()?;
+            let millis = i64::from_le_bytes(millis.try_into().ok()?);
+            Some((
+                EntryIndex(u32::from_le_bytes(*index)),
+                Timestamp::from_millis(millis)?,
+            ))
+        };
+        Some(Checked {
+            header: Some(Header {
+                id: SessionId::from_header(&record.header)?,
+                has_parent: record.has_parent,
+            }),
+            tree: Tree::from_bytes(tree)?,
+            offsets: Vec::new(),
+            covered: record.covered,
+            lines: record.lines,
+            is_artifact: record.is_artifact,
+            errors: 0,
+            users: users.chunks_exact(12).map(user).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Record {
+    /// Whether the file ends with a part of a line, on this line.
+    pub(crate) fn tail(&self) -> Option<u64> {
+        self.has_tail.then_some(self.lines + 1)
+    }
+
+    /// Whether the file is an artifact that goes on as a session.
+    pub(crate) fn is_continued(&self) -> bool {
+        self.is_artifact && self.lines > 3
+    }
+
+    /// What the file contributes, found as the input with this place.
+    pub(crate) fn reduction(&self, file: u32) -> Option<Reduction> {
+        let mut reduction = Reduction::default();
+        let name = |place: u32| self.names.get(place as usize);
+        let session = |place| {
+            SessionId::from_header(name(place)?).or_else(|| SessionId::from_evidence(name(place)?))
+        };
+        let login = |place| Some(Arc::new(name(place)?.parse().ok()?));
+        for input in &self.inputs {
+            reduction.add_input(session(*input)?);
+        }
+        for (place, marker) in &self.markers {
+            reduction.add_marker(session(*place)?, EntryId::from_evidence(marker)?);
+        }
+        for (place, entry, recipient, actor, at, line) in &self.references {
+            let key = ReferenceKey {
+                session: session(*place)?,
+                entry: EntryId::from_evidence(entry)?,
+                recipient: login(*recipient)?,
+            };
+            let at = Timestamp::from_millis(*at)?;
+            let origin = Origin { file, line: *line };
+            reduction.add(
+                key,
+                Reference {
+                    actor: login(*actor)?,
+                    at,
+                    origin,
+                },
+            );
+        }
+        Some(reduction)
+    }
+
+    /// Whether the file is an artifact.
+    pub(crate) fn is_artifact(&self) -> bool {
+        self.is_artifact
+    }
+}
+
+/// A cache that this run writes, beside the one it reads.
+#[derive(Debug)]
+pub(crate) struct NewCache {
+    path: PathBuf,
+    records: BufWriter<File>,
+    trees: BufWriter<File>,
+    trees_length: u64,
+    seen: std::collections::HashSet<String>,
+}
+
+fn trees_path(path: &Path) -> PathBuf {
+    path.with_extension("trees")
+}
+
+fn new_path(path: &Path) -> PathBuf {
+    path.with_added_extension(format!("{}.new", std::process::id()))
+}
+
+/// A file that only its owner may read: it tells who named whom.
+fn create(path: &Path) -> io::Result<BufWriter<File>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    Ok(BufWriter::new(options.open(path)?))
+}
+
+impl NewCache {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let mut records = create(&new_path(path))?;
+        writeln!(records, "{MAGIC}")?;
+        let trees = create(&new_path(&trees_path(path)))?;
+        let (path, seen) = (path.to_owned(), std::collections::HashSet::new());
+        Ok(Self {
+            path,
+            records,
+            trees,
+            trees_length: 0,
+            seen,
+        })
+    }
+
+    fn write(&mut self, path: &str, record: &mut Record, tree: &[u8]) -> io::Result<()> {
+        record.tree = (self.trees_length, tree.len() as u64, digest(tree));
+        self.trees.write_all(tree)?;
+        self.trees_length += tree.len() as u64;
+        let path_json = serde_json::to_string(path)?;
+        let record = serde_json::to_string(record)?;
+        let line = format!("{path_json}\t{record}");
+        self.seen.insert(path.to_owned());
+        writeln!(self.records, "{}\t{line}", digest(line.as_bytes()))
+    }
+
+    /// Notes a file that was read.
+    pub(crate) fn add(&mut self, path: &str, file: &File, state: &State<'_>) -> io::Result<()> {
+        let checked = state.checked;
+        let mut tree = (checked.users.len() as u64).to_le_bytes().to_vec();
+        for (index, at) in &checked.users {
+            tree.extend_from_slice(&index.0.to_le_bytes());
+            tree.extend_from_slice(&at.millis().to_le_bytes());
+        }
+        tree.extend_from_slice(&checked.tree.to_bytes());
+        let mut record = state.record(sample(file, checked.covered)?);
+        self.write(path, &mut record, &tree)
+    }
+
+    /// Keeps what the old cache knows of files that this run did not read and that still exist,
+    /// and puts the new cache in the place of the old one.
+    pub(crate) fn finish(mut self, old: &Cache, keep: impl Fn(&str) -> bool) -> io::Result<()> {
+        for path in old.places.keys() {
+            if !self.seen.contains(path)
+                && keep(path)
+                && let Some(mut record) = old.record(path)
+                && let Some(tree) = old.tree_bytes(&record)
+            {
+                self.write(path, &mut record, &tree)?;
+            }
+        }
+        self.records.flush()?;
+        self.trees.flush()?;
+        // Between the two renames the records speak of trees that are not theirs, which their
+        // digests tell.
+        for path in [trees_path(&self.path), self.path.clone()] {
+            std::fs::rename(new_path(&path), path)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the old cache as it is.
+    pub(crate) fn discard(self) {
+        for path in [trees_path(&self.path), self.path] {
+            // What is left over is overwritten or removed by a later run.
+            let _ = std::fs::remove_file(new_path(&path));
+        }
+    }
+}
+
+/// What there is to note of a file that was read.
+#[derive(Debug)]
+pub(crate) struct State<'a> {
+    pub(crate) stamp: Stamp,
+    pub(crate) max_line: usize,
+    pub(crate) has_tail: bool,
+    pub(crate) checked: &'a Checked,
+    pub(crate) reduction: &'a Reduction,
+}
+
+impl State<'_> {
+    fn record(&self, sample: String) -> Record {
+        let Self {
+            checked, reduction, ..
+        } = self;
+        let mut names = Vec::new();
+        let mut places = HashMap::new();
+        let mut place = |name: &str| {
+            *places.entry(name.to_owned()).or_insert_with(|| {
+                names.push(name.to_owned());
+                names.len() as u32 - 1
+            })
+        };
+        let inputs = reduction
+            .inputs()
+            .iter()
+            .map(|input| place(input.as_str()))
+            .collect();
+        let mut markers = Vec::new();
+        for (session, entries) in reduction.markers() {
+            let session = place(session.as_str());
+            markers.extend(
+                entries
+                    .iter()
+                    .map(|entry| (session, entry.as_str().to_owned())),
+            );
+        }
+        let references = reduction.references().map(|(key, of)| {
+            let people = [&key.recipient, &of.actor].map(|login| place(login.as_str()));
+            let (session, entry) = (place(key.session.as_str()), key.entry.as_str().to_owned());
+            (
+                session,
+                entry,
+                people[0],
+                people[1],
+                of.at.millis(),
+                of.origin.line,
+            )
+        });
+        let references = references.collect();
+        let header = checked.header.as_ref().expect("a valid file has a header");
+        Record {
+            stamp: self.stamp,
+            max_line: self.max_line,
+            covered: checked.covered,
+            sample,
+            lines: checked.lines,
+            is_artifact: checked.is_artifact,
+            has_tail: self.has_tail,
+            header: header.id.as_str().to_owned(),
+            has_parent: header.has_parent,
+            names,
+            inputs,
+            markers,
+            references,
+            tree: (0, 0, String::new()),
+        }
+    }
+}
