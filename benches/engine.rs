@@ -26,13 +26,10 @@ fn main() {
 }
 
 fn names(count: usize) -> Vec<String> {
-    const FIRST: &[&str] = &[
-        "Ada", "Grace", "Linus", "Radia", "Alan", "Barbara", "Edsger", "Frances", "Ken", "Margaret",
-    ];
-    const PARTS: &[&str] = &[
-        "ber", "lo", "man", "sen", "ko", "ri", "ta", "wick", "ham", "ov", "stein", "ley", "ara",
-        "mi",
-    ];
+    const FIRST: &[&str] =
+        &["Ada", "Grace", "Linus", "Radia", "Alan", "Barbara", "Edsger", "Frances", "Ken", "Margaret"];
+    const PARTS: &[&str] =
+        &["ber", "lo", "man", "sen", "ko", "ri", "ta", "wick", "ham", "ov", "stein", "ley", "ara", "mi"];
     let mut numbers = Numbers::new(7);
     let mut seen = HashSet::new();
     let mut names = Vec::new();
@@ -50,10 +47,8 @@ fn names(count: usize) -> Vec<String> {
 
 /// About [`SIZE`] bytes of prose with `mentions` mentions of these names.
 fn prose(names: &[String], mentions: usize) -> String {
-    const WORDS: &[&str] = &[
-        "the", "build", "is", "green", "again", "after", "that", "change", "please", "look", "at",
-        "it",
-    ];
+    const WORDS: &[&str] =
+        &["the", "build", "is", "green", "again", "after", "that", "change", "please", "look", "at", "it"];
     let mut numbers = Numbers::new(11);
     let mut text = String::new();
     let mut named = 0;
@@ -86,11 +81,7 @@ fn roster(names: &[String]) -> Roster {
 fn member(name: &str, number: u32) -> Member {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
-    Member {
-        name: name.to_owned(),
-        id: Id::Nostr(Key::from_bytes(bytes)),
-        standing: Standing::Member,
-    }
+    Member { name: name.to_owned(), id: Id::Nostr(Key::from_bytes(bytes)), standing: Standing::Member }
 }
 
 fn scans() {
@@ -114,10 +105,7 @@ fn scans() {
             .build::<_, _, u32>(&patterns)
             .expect("a small automaton");
         let alternation = (count <= 10_000).then(|| {
-            let mut escaped: Vec<String> = patterns
-                .iter()
-                .map(|pattern| regex::escape(pattern))
-                .collect();
+            let mut escaped: Vec<String> = patterns.iter().map(|pattern| regex::escape(pattern)).collect();
             escaped.sort_by_key(|pattern| std::cmp::Reverse(pattern.len()));
             regex::RegexBuilder::new(&escaped.join("|"))
                 .size_limit(1 << 30)
@@ -128,30 +116,19 @@ fn scans() {
             let text = prose(&names, mentions);
             let contexts = Contexts::of(&text);
             let mut ways = vec![
-                way("aho-corasick, automatic (raw ASCII)", || {
-                    fastest.find_iter(&text).count()
-                }),
-                way("aho-corasick, contiguous (raw ASCII)", || {
-                    contiguous.find_iter(&text).count()
-                }),
-                way("daachorse (raw ASCII)", || {
-                    double_array.leftmost_find_iter(&text).count()
-                }),
+                way("aho-corasick, automatic (raw ASCII)", || fastest.find_iter(&text).count()),
+                way("aho-corasick, contiguous (raw ASCII)", || contiguous.find_iter(&text).count()),
+                way("daachorse (raw ASCII)", || double_array.leftmost_find_iter(&text).count()),
                 way("vocative: folding, boundaries, guards, ownership", || {
                     Scope::new(&roster, &draft).spans(&text, &contexts).count()
                 }),
             ];
             if let Some(alternation) = &alternation {
-                ways.push(way("regex alternation (raw ASCII)", || {
-                    alternation.find_iter(&text).count()
-                }));
+                ways.push(way("regex alternation (raw ASCII)", || alternation.find_iter(&text).count()));
             }
             if count <= 1_000 {
                 ways.push(way("a loop over the labels (raw ASCII)", || {
-                    patterns
-                        .iter()
-                        .map(|pattern| text.matches(pattern.as_str()).count())
-                        .sum()
+                    patterns.iter().map(|pattern| text.matches(pattern.as_str()).count()).sum()
                 }));
             }
             compare(
@@ -172,13 +149,10 @@ fn without_signs() {
         "The whole call on text without a sign, 10000 labels",
         text.len(),
         &mut [
-            way("memchr", || {
-                memchr::memchr_iter(b'@', text.as_bytes()).count()
-            }),
+            way("memchr", || memchr::memchr_iter(b'@', text.as_bytes()).count()),
             way("vocative: occurrences, recipients, diagnostics", || {
                 let reading = Scope::new(&roster, &draft).read(&text);
-                reading.recipients().map_or(0, |found| found.keys.len())
-                    + reading.diagnostics().len()
+                reading.recipients().map_or(0, |found| found.keys.len()) + reading.diagnostics().len()
             }),
         ],
     );
@@ -195,14 +169,10 @@ fn short_message() {
         text.len(),
         &mut [
             way("contexts", || Contexts::of(&text).ranges().count()),
-            way(
-                "the whole call: contexts, ownership, recipients, diagnostics",
-                || {
-                    let reading = Scope::new(&roster, &draft).read(&text);
-                    reading.recipients().map_or(0, |found| found.keys.len())
-                        + reading.diagnostics().len()
-                },
-            ),
+            way("the whole call: contexts, ownership, recipients, diagnostics", || {
+                let reading = Scope::new(&roster, &draft).read(&text);
+                reading.recipients().map_or(0, |found| found.keys.len()) + reading.diagnostics().len()
+            }),
         ],
     );
 }
@@ -211,13 +181,9 @@ fn whole_resolve() {
     let names = names(10_000);
     let roster = roster(&names);
     let draft = Draft::new();
-    for (kind, extra) in [
-        ("plain prose", ""),
-        (
-            "Markdown",
-            "> `code` [link](https://x.example) *and* text\n\n",
-        ),
-    ] {
+    for (kind, extra) in
+        [("plain prose", ""), ("Markdown", "> `code` [link](https://x.example) *and* text\n\n")]
+    {
         for mentions in [18, 165] {
             let text = format!("{extra}{}", prose(&names, mentions));
             compare(
@@ -229,8 +195,7 @@ fn whole_resolve() {
                 &mut [
                     way("contexts, ownership, recipients, diagnostics", || {
                         let reading = Scope::new(&roster, &draft).read(&text);
-                        reading.recipients().map_or(0, |found| found.keys.len())
-                            + reading.diagnostics().len()
+                        reading.recipients().map_or(0, |found| found.keys.len()) + reading.diagnostics().len()
                     }),
                     way("of which contexts", || Contexts::of(&text).ranges().count()),
                 ],
@@ -249,9 +214,8 @@ fn roster_updates() {
             0,
             &mut [way("vocative: roster", || {
                 number += 1;
-                let row = changed
-                    .add(member(&format!("Zuse Konrad {number}"), number))
-                    .expect("a short name");
+                let row =
+                    changed.add(member(&format!("Zuse Konrad {number}"), number)).expect("a short name");
                 changed.remove(row);
                 1
             })],

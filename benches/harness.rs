@@ -14,10 +14,7 @@ pub struct Way<'w> {
 
 /// Wraps a closure as a [`Way`]. It returns what it found, so that ways can be held against each other.
 pub fn way<'w>(name: &'w str, run: impl FnMut() -> usize + 'w) -> Way<'w> {
-    Way {
-        name,
-        run: Box::new(run),
-    }
+    Way { name, run: Box::new(run) }
 }
 
 const ROUNDS: usize = 41;
@@ -48,11 +45,7 @@ pub fn compare(title: &str, bytes: usize, ways: &mut [Way<'_>]) {
         })
         .collect();
     for ((way, times), median) in ways.iter_mut().zip(&times).zip(&medians) {
-        let rate = if bytes == 0 {
-            "".into()
-        } else {
-            format!("{:.0}", bytes as f64 / median / 1e6)
-        };
+        let rate = if bytes == 0 { "".into() } else { format!("{:.0}", bytes as f64 / median / 1e6) };
         println!(
             "| {} | {} | {}–{} | {rate} | {:.2} | {} |",
             way.name,

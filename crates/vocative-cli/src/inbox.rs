@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use vocative::Login;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::query::Query;
-use vocative_pi::{
-    Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp,
-};
+use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp};
 
 use crate::context::{Context, Style};
 use crate::outcome::{Failure, Outcome};
@@ -53,11 +51,7 @@ pub(crate) struct Args {
 
 /// Shows the inbox.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
-    let options = Options {
-        lenient: args.lenient,
-        max_line: args.max_line,
-        offsets: false,
-    };
+    let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
     let (reduction, mut outcome) = gather(&files, options, context);
     for conflict in reduction.conflicts() {
@@ -76,11 +70,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     for (key, reference) in &found {
         let text = args.show.then(|| fetch(&mut library, key));
         if let Some(Err(_)) = text {
-            outcome = if outcome == Outcome::Done {
-                Outcome::Problems
-            } else {
-                outcome
-            };
+            outcome = if outcome == Outcome::Done { Outcome::Problems } else { outcome };
         }
         let file = &files[reference.origin.file as usize];
         if args.json {
@@ -91,11 +81,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         }
     }
     if found.is_empty() && !args.json {
-        context.note(&format!(
-            "nobody named github:{} in {} files",
-            args.me,
-            files.len()
-        ));
+        context.note(&format!("nobody named github:{} in {} files", args.me, files.len()));
     }
     Ok(outcome)
 }
@@ -111,11 +97,7 @@ fn inputs(args: &Args, context: &Context) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads the evidence of all files; an invalid file is told and contributes nothing.
-pub(crate) fn gather(
-    files: &[PathBuf],
-    options: Options,
-    context: &mut Context,
-) -> (Reduction, Outcome) {
+pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context) -> (Reduction, Outcome) {
     let inputs = Inputs::new(options);
     let mut progress = Progress::new(context, files.len());
     let mut reduction = Reduction::default();
@@ -138,17 +120,11 @@ fn fetch(library: &mut Library, key: &ReferenceKey) -> Text {
     let (opened, entry, source) = library
         .find(&key.session, &key.entry)
         .map_err(|missing| format!("the message was not found in {} files", missing.files))?;
-    let has_evidence = opened.evidence(&key.session, entry).any(|item| {
-        item.marker
-            .recipients
-            .iter()
-            .any(|person| person.login == *key.recipient)
-    });
+    let has_evidence = opened
+        .evidence(&key.session, entry)
+        .any(|item| item.marker.recipients.iter().any(|person| person.login == *key.recipient));
     if !has_evidence {
-        return Err(format!(
-            "{} holds the message, but no marker for it",
-            opened.path.display()
-        ));
+        return Err(format!("{} holds the message, but no marker for it", opened.path.display()));
     }
     let entry = opened.read(entry).map_err(|error| error.to_string())?;
     Ok((entry.text.unwrap_or_default(), source))
@@ -183,18 +159,11 @@ fn print(
     context: &mut Context,
 ) -> Result<(), Failure> {
     let actor = context.styled(Style::Bold, &format!("github:{}", reference.actor));
-    let name = file
-        .file_name()
-        .unwrap_or(file.as_os_str())
-        .to_string_lossy();
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let place = format!("{}:{}", terminal::line(&name), reference.origin.line);
     let place = context.styled(Style::Dim, &place);
     let ReferenceKey { session, entry, .. } = key;
-    writeln!(
-        context.out,
-        "{}  {actor}  {session}/{entry}  {place}",
-        reference.at
-    )?;
+    writeln!(context.out, "{}  {actor}  {session}/{entry}  {place}", reference.at)?;
     match text {
         None => return Ok(()),
         Some(Err(why)) => {
@@ -202,11 +171,7 @@ fn print(
             writeln!(context.out, "    {why}")?;
         }
         Some(Ok((text, source))) => {
-            let copy = if *source == Source::Copy {
-                ", from a copy; the original is gone"
-            } else {
-                ""
-            };
+            let copy = if *source == Source::Copy { ", from a copy; the original is gone" } else { "" };
             let label = context.styled(Style::Warning, &format!("untrusted text{copy}:"));
             writeln!(context.out, "    {label}")?;
             for line in terminal::lines(text) {

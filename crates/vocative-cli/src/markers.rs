@@ -53,12 +53,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         });
         if let Err(error) = read {
             let (code, detail) = (Code::Io, error.to_string());
-            problems.push(Problem {
-                code,
-                line: 0,
-                entry: None,
-                detail,
-            });
+            problems.push(Problem { code, line: 0, entry: None, detail });
         }
         written?;
         for problem in problems {
@@ -73,20 +68,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     Ok(outcome)
 }
 
-fn tell(
-    path: &std::path::Path,
-    found: &Found,
-    json: bool,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
-    let Found {
-        line, id, marker, ..
-    } = found;
-    let to: Vec<_> = marker
-        .recipients
-        .iter()
-        .map(|to| format!("github:{}", to.login))
-        .collect();
+fn tell(path: &std::path::Path, found: &Found, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let Found { line, id, marker, .. } = found;
+    let to: Vec<_> = marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
     let actor = format!("github:{}", marker.actor.login);
     if json {
         let object = json!({
@@ -96,11 +80,5 @@ fn tell(
         return writeln!(out, "{}", terminal::json(&object));
     }
     let path = terminal::line(&path.display().to_string());
-    writeln!(
-        out,
-        "{path}:{line}: {actor} names {} in {}/{}",
-        to.join(" and "),
-        marker.session,
-        marker.entry
-    )
+    writeln!(out, "{path}:{line}: {actor} names {} in {}/{}", to.join(" and "), marker.session, marker.entry)
 }

@@ -71,38 +71,16 @@ struct Job {
 
 /// Reduces.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
-    let Args {
-        paths,
-        each,
-        skip_invalid,
-        verify,
-        common,
-    } = args;
+    let Args { paths, each, skip_invalid, verify, common } = args;
     let paths = files::or_sessions(paths, context)?;
-    Job {
-        paths,
-        common,
-        each,
-        skip_invalid,
-        verify,
-        artifacts_only: false,
-    }
-    .run(context)
+    Job { paths, common, each, skip_invalid, verify, artifacts_only: false }.run(context)
 }
 
 /// Merges.
 pub(crate) fn merge(args: MergeArgs, context: &mut Context) -> Result<Outcome, Failure> {
     let MergeArgs { paths, common } = args;
     let (each, skip_invalid, verify) = (false, false, false);
-    Job {
-        paths,
-        common,
-        each,
-        skip_invalid,
-        verify,
-        artifacts_only: true,
-    }
-    .run(context)
+    Job { paths, common, each, skip_invalid, verify, artifacts_only: true }.run(context)
 }
 
 /// What a group of inputs came to.
@@ -117,11 +95,7 @@ impl Job {
         let place = Place::of(self.common.output.as_deref(), self.each, context)?;
         let files = files::under(&self.paths)?;
         if files.is_empty() {
-            return Err(Failure::new(
-                Outcome::NotFound,
-                "no_sessions",
-                "no session files were found",
-            ));
+            return Err(Failure::new(Outcome::NotFound, "no_sessions", "no session files were found"));
         }
         let mut reader = self.reader(&place);
         let mut progress = Progress::new(context, files.len());
@@ -135,8 +109,7 @@ impl Job {
             }
             invalid |= !group.skipped.is_empty();
             let is_good = group.reduction.conflicts().is_empty()
-                && (group.skipped.is_empty()
-                    || self.skip_invalid && group.skipped.len() < members.len());
+                && (group.skipped.is_empty() || self.skip_invalid && group.skipped.len() < members.len());
             if is_good {
                 done.push(group);
             }
@@ -157,10 +130,7 @@ impl Job {
     }
 
     fn reader(&self, place: &Place) -> Reader {
-        let options = Options {
-            max_line: self.common.max_line,
-            ..Options::default()
-        };
+        let options = Options { max_line: self.common.max_line, ..Options::default() };
         match place.folder() {
             Some(folder) if folder.is_dir() || std::fs::create_dir_all(folder).is_ok() => {
                 Reader::with_cache(options, &folder.join(CACHE_NAME), self.verify)
@@ -197,9 +167,7 @@ impl Job {
             let path = &files[*member];
             let mut told = |problem: Problem| context.problem(path, &problem);
             match reader.read(*member as u32, path, &mut told) {
-                Some(Part {
-                    is_artifact: false, ..
-                }) if self.artifacts_only => {
+                Some(Part { is_artifact: false, .. }) if self.artifacts_only => {
                     let message = format!("{} is no reduced artifact", path.display());
                     let details = json!({ "file": path.to_string_lossy() });
                     let failure = Failure::new(Outcome::Problems, "not_an_artifact", message);
@@ -215,10 +183,7 @@ impl Job {
     }
 
     fn write(&self, done: &[Group], place: &Place, context: &mut Context) -> Result<(), Failure> {
-        let artifacts: Vec<Artifact<'_>> = done
-            .iter()
-            .map(|group| Artifact::of(&group.reduction))
-            .collect();
+        let artifacts: Vec<Artifact<'_>> = done.iter().map(|group| Artifact::of(&group.reduction)).collect();
         let Some(folder_path) = place.folder() else {
             for artifact in &artifacts {
                 artifact.write(&mut context.out)?;
@@ -229,9 +194,7 @@ impl Job {
         let mut names = Vec::new();
         let mut results = Vec::new();
         for (artifact, group) in artifacts.iter().zip(done) {
-            let name = place
-                .file_name()
-                .map_or_else(|| artifact.file_name(), str::to_owned);
+            let name = place.file_name().map_or_else(|| artifact.file_name(), str::to_owned);
             let written = folder.write(&name, artifact).map_err(store_failure)?;
             results.push((folder_path.join(&name), written, artifact.id(), group));
             names.push(name);
@@ -239,19 +202,13 @@ impl Job {
         let mut removed = Vec::new();
         if place.is_default() && !self.artifacts_only {
             let new: Vec<&Reduction> = done.iter().map(|group| &group.reduction).collect();
-            removed = folder
-                .remove_contained(&new, &names)
-                .map_err(store_failure)?;
+            removed = folder.remove_contained(&new, &names).map_err(store_failure)?;
         }
         for (path, written, id, group) in results {
             tell(&path, written, &id, group, &removed, context)?;
         }
         for name in removed.iter().filter(|_| !self.common.json) {
-            writeln!(
-                context.out,
-                "removed {}, which the new one contains",
-                terminal::line(name)
-            )?;
+            writeln!(context.out, "removed {}, which the new one contains", terminal::line(name))?;
         }
         Ok(())
     }
@@ -273,11 +230,7 @@ fn tell(
         Written::Continued => "continued",
     };
     if context.json {
-        let skipped: Vec<_> = group
-            .skipped
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
+        let skipped: Vec<_> = group.skipped.iter().map(|path| path.to_string_lossy()).collect();
         let object = json!({
             "file": path.to_string_lossy(),
             "id": id,
@@ -291,15 +244,10 @@ fn tell(
         return Ok(());
     }
     let shown = terminal::line(&path.display().to_string());
-    writeln!(
-        context.out,
-        "{shown}: {state}, {references} references from {inputs} sessions"
-    )?;
+    writeln!(context.out, "{shown}: {state}, {references} references from {inputs} sessions")?;
     if !group.skipped.is_empty() {
         let count = group.skipped.len();
-        context.note(&format!(
-            "{shown} is partial: {count} invalid inputs were left out"
-        ));
+        context.note(&format!("{shown} is partial: {count} invalid inputs were left out"));
     }
     Ok(())
 }

@@ -75,11 +75,7 @@ impl Report {
             } else {
                 self.failed += 1;
                 let (expected, actual) = (sorted(&case.expect), sorted(&outcome.actual));
-                let _ = writeln!(
-                    self.lines,
-                    "{}\texpected {expected}\tactual {actual}",
-                    case.id
-                );
+                let _ = writeln!(self.lines, "{}\texpected {expected}\tactual {actual}", case.id);
             }
         }
     }
@@ -107,10 +103,7 @@ fn sorted(value: &Value) -> Value {
         Value::Object(fields) => {
             let mut names: Vec<_> = fields.keys().collect();
             names.sort();
-            names
-                .into_iter()
-                .map(|name| (name.clone(), sorted(&fields[name])))
-                .collect()
+            names.into_iter().map(|name| (name.clone(), sorted(&fields[name]))).collect()
         }
         Value::Array(items) => items.iter().map(sorted).collect(),
         other => other.clone(),
@@ -138,13 +131,6 @@ mod tests {
             first,
             "a\texpected {\"a\":\"é\",\"b\":1}\tactual {\"failure\":\"unknown operation `nothing`\"}"
         );
-        assert!(
-            report
-                .lines
-                .lines()
-                .nth(1)
-                .unwrap()
-                .starts_with("c\texpected null\tactual {\"failure\"")
-        );
+        assert!(report.lines.lines().nth(1).unwrap().starts_with("c\texpected null\tactual {\"failure\""));
     }
 }

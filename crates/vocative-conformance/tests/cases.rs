@@ -7,14 +7,8 @@ use vocative_conformance::{Report, parse};
 #[test]
 fn all_cases_pass() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "json")
-    });
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     assert!(files.len() >= 25, "only {} case files", files.len());
     let mut report = Report::default();

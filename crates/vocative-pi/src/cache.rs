@@ -104,10 +104,7 @@ pub(crate) struct Cache {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The digest of the first and the last bytes that were read of a file.
@@ -193,10 +190,7 @@ impl Cache {
         let user = |bytes: &[u8]| {
             let (index, millis) = bytes.split_first_chunk::<4>()?;
             let millis = i64::from_le_bytes(millis.try_into().ok()?);
-            Some((
-                EntryIndex(u32::from_le_bytes(*index)),
-                Timestamp::from_millis(millis)?,
-            ))
+            Some((EntryIndex(u32::from_le_bytes(*index)), Timestamp::from_millis(millis)?))
         };
         Some(Checked {
             header: Some(Header {
@@ -229,9 +223,8 @@ impl Record {
     pub(crate) fn reduction(&self, file: u32) -> Option<Reduction> {
         let mut reduction = Reduction::default();
         let name = |place: u32| self.names.get(place as usize);
-        let session = |place| {
-            SessionId::from_header(name(place)?).or_else(|| SessionId::from_evidence(name(place)?))
-        };
+        let session =
+            |place| SessionId::from_header(name(place)?).or_else(|| SessionId::from_evidence(name(place)?));
         let login = |place| Some(Arc::new(name(place)?.parse().ok()?));
         for input in &self.inputs {
             reduction.add_input(session(*input)?);
@@ -247,14 +240,7 @@ impl Record {
             };
             let at = Timestamp::from_millis(*at)?;
             let origin = Origin { file, line: *line };
-            reduction.add(
-                key,
-                Reference {
-                    actor: login(*actor)?,
-                    at,
-                    origin,
-                },
-            );
+            reduction.add(key, Reference { actor: login(*actor)?, at, origin });
         }
         Some(reduction)
     }
@@ -298,13 +284,7 @@ impl NewCache {
         writeln!(records, "{MAGIC}")?;
         let trees = create(&new_path(&trees_path(path)))?;
         let (path, seen) = (path.to_owned(), std::collections::HashSet::new());
-        Ok(Self {
-            path,
-            records,
-            trees,
-            trees_length: 0,
-            seen,
-        })
+        Ok(Self { path, records, trees, trees_length: 0, seen })
     }
 
     fn write(&mut self, path: &str, record: &mut Record, tree: &[u8]) -> io::Result<()> {
@@ -374,9 +354,7 @@ pub(crate) struct State<'a> {
 
 impl State<'_> {
     fn record(&self, sample: String) -> Record {
-        let Self {
-            checked, reduction, ..
-        } = self;
+        let Self { checked, reduction, .. } = self;
         let mut names = Vec::new();
         let mut places = HashMap::new();
         let mut place = |name: &str| {
@@ -385,31 +363,16 @@ impl State<'_> {
                 names.len() as u32 - 1
             })
         };
-        let inputs = reduction
-            .inputs()
-            .iter()
-            .map(|input| place(input.as_str()))
-            .collect();
+        let inputs = reduction.inputs().iter().map(|input| place(input.as_str())).collect();
         let mut markers = Vec::new();
         for (session, entries) in reduction.markers() {
             let session = place(session.as_str());
-            markers.extend(
-                entries
-                    .iter()
-                    .map(|entry| (session, entry.as_str().to_owned())),
-            );
+            markers.extend(entries.iter().map(|entry| (session, entry.as_str().to_owned())));
         }
         let references = reduction.references().map(|(key, of)| {
             let people = [&key.recipient, &of.actor].map(|login| place(login.as_str()));
             let (session, entry) = (place(key.session.as_str()), key.entry.as_str().to_owned());
-            (
-                session,
-                entry,
-                people[0],
-                people[1],
-                of.at.millis(),
-                of.origin.line,
-            )
+            (session, entry, people[0], people[1], of.at.millis(), of.origin.line)
         });
         let references = references.collect();
         let header = checked.header.as_ref().expect("a valid file has a header");

@@ -148,9 +148,7 @@ fn push_code_point(out: &mut Vec<u8>, unit: u32) {
 
 fn hex4(digits: &[u8]) -> Option<u16> {
     let digits = digits.get(..4)?;
-    digits.iter().try_fold(0, |value, digit| {
-        Some(value << 4 | char::from(*digit).to_digit(16)? as u16)
-    })
+    digits.iter().try_fold(0, |value, digit| Some(value << 4 | char::from(*digit).to_digit(16)? as u16))
 }
 
 /// Reads one JSON text from its start to its end.
@@ -168,12 +166,7 @@ impl<'a, 's> Scanner<'a, 's> {
     pub(crate) fn new(text: &'a str, scratch: &'s mut Scratch) -> Self {
         scratch.keys.clear();
         let controls = text.bytes().fold(false, |seen, byte| seen | (byte < 0x20));
-        Self {
-            text,
-            at: 0,
-            controls,
-            scratch,
-        }
+        Self { text, at: 0, controls, scratch }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -193,11 +186,7 @@ impl<'a, 's> Scanner<'a, 's> {
     /// Succeeds where only white space is left.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         self.skip_space();
-        if self.at == self.text.len() {
-            Ok(())
-        } else {
-            Err(self.bad("text after the JSON value"))
-        }
+        if self.at == self.text.len() { Ok(()) } else { Err(self.bad("text after the JSON value")) }
     }
 
     /// Whether the next value is an object.
@@ -219,11 +208,7 @@ impl<'a, 's> Scanner<'a, 's> {
         mut member: impl FnMut(&mut Self, JsonStr<'a>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.enter(depth)?;
-        let mut keys = Keys {
-            base: self.scratch.keys.len(),
-            mask: 0,
-            hashes: None,
-        };
+        let mut keys = Keys { base: self.scratch.keys.len(), mask: 0, hashes: None };
         self.skip_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -236,10 +221,7 @@ impl<'a, 's> Scanner<'a, 's> {
             }
             let start = self.at + 1;
             let key = self.string()?;
-            let span = Span {
-                start: start as u32,
-                end: (start + key.raw.len()) as u32,
-            };
+            let span = Span { start: start as u32, end: (start + key.raw.len()) as u32 };
             self.note_key(&mut keys, span)?;
             self.skip_space();
             if self.peek() != Some(b':') {
@@ -319,10 +301,7 @@ impl<'a, 's> Scanner<'a, 's> {
             Some(_) => return Err(self.bad("expected a value")),
             None => return Err(self.bad("the text ends where a value should stand")),
         };
-        Ok(Value {
-            kind,
-            raw: &self.text[start..self.at],
-        })
+        Ok(Value { kind, raw: &self.text[start..self.at] })
     }
 
     fn word(&mut self, word: &str, kind: Kind<'a>) -> Result<Kind<'a>, Fault> {
@@ -362,11 +341,7 @@ impl<'a, 's> Scanner<'a, 's> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.bad("expected a digit"))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.bad("expected a digit")) } else { Ok(()) }
     }
 
     fn string(&mut self) -> Result<JsonStr<'a>, Fault> {
@@ -402,9 +377,7 @@ impl<'a, 's> Scanner<'a, 's> {
     }
 
     fn key_at(&self, span: Span) -> JsonStr<'a> {
-        JsonStr {
-            raw: &self.text[span.start as usize..span.end as usize],
-        }
+        JsonStr { raw: &self.text[span.start as usize..span.end as usize] }
     }
 
     /// Refuses a key that the object already has.
@@ -426,10 +399,7 @@ impl<'a, 's> Scanner<'a, 's> {
         };
         if duplicate {
             let name: String = key.lossy().chars().take(40).collect();
-            let detail = format!(
-                "key `{name}` stands twice in one object, at byte {}",
-                span.start
-            );
+            let detail = format!("key `{name}` stands twice in one object, at byte {}", span.start);
             return Err(Fault::new(Code::DuplicateKey, detail));
         }
         keys.mask |= bit;
@@ -482,10 +452,7 @@ mod tests {
     fn read(text: &str) -> Result<(), Code> {
         let mut scratch = Scratch::default();
         let mut scanner = Scanner::new(text, &mut scratch);
-        scanner
-            .value(1)
-            .and_then(|_| scanner.finish())
-            .map_err(|fault| fault.code)
+        scanner.value(1).and_then(|_| scanner.finish()).map_err(|fault| fault.code)
     }
 
     #[test]
@@ -493,11 +460,7 @@ mod tests {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         let many = |twice: bool| {
             let mut keys: Vec<String> = (0..200).map(|n| format!("\"k{n}\":{n}")).collect();
-            keys.push(if twice {
-                "\"\\u006b77\":0".into()
-            } else {
-                "\"k200\":0".into()
-            });
+            keys.push(if twice { "\"\\u006b77\":0".into() } else { "\"k200\":0".into() });
             format!("{{{}}}", keys.join(","))
         };
         let cases: &[(&str, Option<Code>)] = &[
@@ -552,13 +515,10 @@ mod tests {
         assert_eq!(&*value(r"\ud800x").bytes(), b"\xed\xa0\x80x");
         assert_eq!(
             &*value(r"\ud800\ud83d\ude00").bytes(),
-            "\u{0}😀"
-                .replace('\0', "")
-                .bytes()
-                .fold(b"\xed\xa0\x80".to_vec(), |mut all, byte| {
-                    all.push(byte);
-                    all
-                })
+            "\u{0}😀".replace('\0', "").bytes().fold(b"\xed\xa0\x80".to_vec(), |mut all, byte| {
+                all.push(byte);
+                all
+            })
         );
     }
 

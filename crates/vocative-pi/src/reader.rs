@@ -35,41 +35,23 @@ impl Reader {
     /// A reader without a cache.
     pub fn new(options: Options) -> Self {
         let (inputs, cache) = (Inputs::new(options), Cache::default());
-        Self {
-            inputs,
-            cache,
-            new: None,
-            is_new: false,
-            verify: true,
-        }
+        Self { inputs, cache, new: None, is_new: false, verify: true }
     }
 
     /// A reader with the cache in this file. A cache that cannot be written is done without.
     pub fn with_cache(options: Options, path: &Path, verify: bool) -> Self {
         let cache = Cache::load(path);
         let new = NewCache::create(path).ok();
-        Self {
-            inputs: Inputs::new(options),
-            cache,
-            new,
-            is_new: false,
-            verify,
-        }
+        Self { inputs: Inputs::new(options), cache, new, is_new: false, verify }
     }
 
     /// Reads the file with place `place` among the inputs. `None` if it is invalid or cannot be
     /// read; what is wrong goes to `problems`.
-    pub fn read(
-        &mut self,
-        place: u32,
-        path: &Path,
-        problems: &mut dyn FnMut(Problem),
-    ) -> Option<Part> {
-        self.try_read(place, path, problems)
-            .unwrap_or_else(|error| {
-                problems(Problem::of_file(Code::Io, error.to_string()));
-                None
-            })
+    pub fn read(&mut self, place: u32, path: &Path, problems: &mut dyn FnMut(Problem)) -> Option<Part> {
+        self.try_read(place, path, problems).unwrap_or_else(|error| {
+            problems(Problem::of_file(Code::Io, error.to_string()));
+            None
+        })
     }
 
     fn try_read(
@@ -80,10 +62,7 @@ impl Reader {
     ) -> io::Result<Option<Part>> {
         let mut file = File::open(path)?;
         let stamp = Stamp::of(&file.metadata()?);
-        let key = std::path::absolute(path)?
-            .into_os_string()
-            .into_string()
-            .ok();
+        let key = std::path::absolute(path)?.into_os_string().into_string().ok();
         let max_line = self.inputs.options.max_line;
         let mut has_tail = false;
         let mut note = |problem: Problem| {
@@ -91,9 +70,7 @@ impl Reader {
             problems(problem);
         };
         let known = match (&key, stamp) {
-            (Some(key), Some(stamp)) if !self.verify => {
-                self.cache.look_up(key, &file, stamp, max_line)
-            }
+            (Some(key), Some(stamp)) if !self.verify => self.cache.look_up(key, &file, stamp, max_line),
             _ => Known::Nothing,
         };
         let input = match known {
@@ -107,10 +84,7 @@ impl Reader {
                         let detail = "the last line does not end with a line feed and is ignored";
                         note(Fault::new(Code::UnterminatedTail, detail).at(line, None));
                     }
-                    return Ok(Some(Part {
-                        reduction,
-                        is_artifact: record.is_artifact(),
-                    }));
+                    return Ok(Some(Part { reduction, is_artifact: record.is_artifact() }));
                 }
                 file.seek(SeekFrom::Start(0))?;
                 self.inputs.read(place, &file, &mut note)?
@@ -122,8 +96,7 @@ impl Reader {
                 }
                 file.seek(SeekFrom::Start(checked.covered))?;
                 let before = record.reduction(place).unwrap_or_default();
-                self.inputs
-                    .go_on(place, &file, *checked, before, &mut note)?
+                self.inputs.go_on(place, &file, *checked, before, &mut note)?
             }
             _ => {
                 file.seek(SeekFrom::Start(0))?;
@@ -135,22 +108,13 @@ impl Reader {
             return Ok(None);
         };
         if let (Some(new), Some(key), Some(stamp)) = (&mut self.new, key, stamp) {
-            let state = State {
-                stamp,
-                max_line,
-                has_tail,
-                checked: &checked,
-                reduction: &reduction,
-            };
+            let state = State { stamp, max_line, has_tail, checked: &checked, reduction: &reduction };
             if new.add(&key, &file, &state).is_err() {
                 // A full disk must not stop what can be done without a cache.
                 self.new.take().into_iter().for_each(NewCache::discard);
             }
         }
-        Ok(Some(Part {
-            reduction,
-            is_artifact: checked.is_artifact,
-        }))
+        Ok(Some(Part { reduction, is_artifact: checked.is_artifact }))
     }
 
     /// Ends reading, and leaves a cache for the next run where anything was new.

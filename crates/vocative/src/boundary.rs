@@ -102,10 +102,7 @@ fn connectors_are_fine(text: &str, sign: usize, end: usize, first: Judged) -> bo
 
 /// After `/` or `\`: the end, a space, or (for `/`) a sign.
 fn is_open_after(text: &str, at: usize, sign_too: bool) -> bool {
-    text[at..]
-        .chars()
-        .next()
-        .is_none_or(|c| is_space(c) || sign_too && c == '@')
+    text[at..].chars().next().is_none_or(|c| is_space(c) || sign_too && c == '@')
 }
 
 /// Whether the label that ends at `end` ends in a token character or a connector (G-13, row `@`).
@@ -132,8 +129,7 @@ pub(crate) fn same_script(text: &str, sign: usize, end: usize, at: usize) -> boo
     // U+FF9E and U+FF9F belong to the kana before them (G-6), as marks do.
     while let Some(c) = text[from..last].chars().next_back() {
         if !is_mark(c) && !matches!(c, '\u{ff9e}' | '\u{ff9f}') {
-            return scripts_at(text, from, last - c.len_utf8(), c)
-                .meets(scripts_at(text, from, at, next));
+            return scripts_at(text, from, last - c.len_utf8(), c).meets(scripts_at(text, from, at, next));
         }
         last -= c.len_utf8();
     }
@@ -146,11 +142,7 @@ fn scripts_at(text: &str, from: usize, at: usize, c: char) -> Scripts {
     if !is_kana_mark(c) {
         return Scripts::of(c);
     }
-    let kana = text[from..at]
-        .chars()
-        .rev()
-        .filter(|&c| !is_kana_mark(c))
-        .map(Scripts::of);
+    let kana = text[from..at].chars().rev().filter(|&c| !is_kana_mark(c)).map(Scripts::of);
     let mut kana = kana.filter(|scripts| scripts.meets(Scripts::KANA));
     kana.next().unwrap_or(Scripts::KANA)
 }
@@ -166,16 +158,9 @@ fn clitic_end(text: &str, first: Judged) -> Option<usize> {
     }
     let rest = text[first.end..].as_bytes();
     ["s", "d", "m", "ll", "re", "ve"].iter().find_map(|form| {
-        let matches = rest
-            .get(..form.len())?
-            .eq_ignore_ascii_case(form.as_bytes());
+        let matches = rest.get(..form.len())?.eq_ignore_ascii_case(form.as_bytes());
         let end = first.end + form.len();
-        let goes_on = || {
-            text[end..]
-                .chars()
-                .next()
-                .is_some_and(|c| class(c) == Class::Token)
-        };
+        let goes_on = || text[end..].chars().next().is_some_and(|c| class(c) == Class::Token);
         (matches && !goes_on()).then_some(end)
     })
 }
@@ -199,24 +184,13 @@ impl Judged {
     fn single_before(text: &str, end: usize) -> Option<Self> {
         let c = text[..end].chars().next_back()?;
         let start = end - c.len_utf8();
-        let slashes = |end: usize| {
-            text.as_bytes()[..end]
-                .iter()
-                .rev()
-                .take_while(|&&b| b == b'\\')
-                .count()
-        };
+        let slashes = |end: usize| text.as_bytes()[..end].iter().rev().take_while(|&&b| b == b'\\').count();
         let escaped = match c {
             '\\' => slashes(end).is_multiple_of(2),
             '@' => false,
             _ => c.is_ascii_punctuation() && !slashes(start).is_multiple_of(2),
         };
-        Some(Self {
-            char: c,
-            class: class(c),
-            start: start - usize::from(escaped),
-            end,
-        })
+        Some(Self { char: c, class: class(c), start: start - usize::from(escaped), end })
     }
 
     /// The character that ends at `end`, marks looked through to their base (G-11).
@@ -227,14 +201,8 @@ impl Judged {
         }
         match base_before(text, end) {
             Base::Character(_, base_end) => Self::single_before(text, base_end),
-            Base::Keycap => Some(Self {
-                class: Class::Other,
-                ..single
-            }),
-            Base::Missing => Some(Self {
-                class: Class::Token,
-                ..single
-            }),
+            Base::Keycap => Some(Self { class: Class::Other, ..single }),
+            Base::Missing => Some(Self { class: Class::Token, ..single }),
         }
     }
 
@@ -242,20 +210,11 @@ impl Judged {
     fn after(text: &str, start: usize) -> Option<Self> {
         let mut rest = text[start..].chars();
         let c = rest.next()?;
-        let escaped = if c == '\\' {
-            rest.next()
-                .filter(|&c| c.is_ascii_punctuation() && c != '@')
-        } else {
-            None
-        };
+        let escaped =
+            if c == '\\' { rest.next().filter(|&c| c.is_ascii_punctuation() && c != '@') } else { None };
         let char = escaped.unwrap_or(c);
         let end = start + c.len_utf8() + escaped.map_or(0, char::len_utf8);
-        Some(Self {
-            char,
-            class: class(char),
-            start,
-            end,
-        })
+        Some(Self { char, class: class(char), start, end })
     }
 }
 
@@ -275,11 +234,7 @@ fn base_before(text: &str, end: usize) -> Base {
     let mut base_end = end;
     for c in text[..end].chars().rev() {
         if !is_mark(c) {
-            return if keycap {
-                Base::Keycap
-            } else {
-                Base::Character(c, base_end)
-            };
+            return if keycap { Base::Keycap } else { Base::Character(c, base_end) };
         }
         keycap |= c == '\u{20e3}';
         base_end -= c.len_utf8();
@@ -310,12 +265,7 @@ pub(crate) fn name_token(text: &str, start: usize) -> NameToken {
     while let Some(c) = text[at..].chars().next() {
         let connects = class(c) == Class::Connector;
         if connects {
-            let first = Judged {
-                char: c,
-                class: Class::Connector,
-                start: at,
-                end: at + c.len_utf8(),
-            };
+            let first = Judged { char: c, class: Class::Connector, start: at, end: at + c.len_utf8() };
             let stands_between = at == end && end > start;
             if !stands_between || clitic_end(text, first).is_some() {
                 break;
@@ -333,11 +283,7 @@ pub(crate) fn name_token(text: &str, start: usize) -> NameToken {
     }
     let is_path = Judged::after(text, end)
         .is_some_and(|c| (c.is('/') || c.is('\\')) && !is_open_after(text, c.end, true));
-    if is_path {
-        NameToken::Path(end)
-    } else {
-        NameToken::Name(end)
-    }
+    if is_path { NameToken::Path(end) } else { NameToken::Name(end) }
 }
 
 #[cfg(test)]
@@ -357,11 +303,7 @@ mod tests {
             ("o'neil|", "o'neil"),
         ] {
             let at = text.find('|').unwrap();
-            assert_eq!(
-                name_token(&text.replace('|', ""), 0),
-                NameToken::Name(at),
-                "{text} {expected}"
-            );
+            assert_eq!(name_token(&text.replace('|', ""), 0), NameToken::Name(at), "{text} {expected}");
         }
         for text in ["-mention", " x", "5", "5-6", "", "\u{301}x", "(a)"] {
             assert_eq!(name_token(text, 0), NameToken::None, "{text}");

@@ -42,11 +42,7 @@ const ASCII: [Class; 128] = {
 /// The class of a character.
 #[inline]
 pub(crate) fn class(c: char) -> Class {
-    if c.is_ascii() {
-        ASCII[c as usize]
-    } else {
-        class_beyond_ascii(c)
-    }
+    if c.is_ascii() { ASCII[c as usize] } else { class_beyond_ascii(c) }
 }
 
 fn class_beyond_ascii(c: char) -> Class {
@@ -55,11 +51,7 @@ fn class_beyond_ascii(c: char) -> Class {
     } else if is_connector(c) {
         Class::Connector
     } else if is_word(c) {
-        if is_unspaced(c) {
-            Class::Unspaced
-        } else {
-            Class::Token
-        }
+        if is_unspaced(c) { Class::Unspaced } else { Class::Token }
     } else {
         Class::Other
     }
@@ -150,8 +142,7 @@ pub(crate) fn is_continuing(c: char) -> bool {
 
 /// A character of G-3's scripts, whatever its category.
 pub(crate) fn is_unspaced(c: char) -> bool {
-    !c.is_ascii()
-        && (!Scripts::of(c).is_empty() || is_kana_mark(c) || matches!(c, '\u{ff9e}' | '\u{ff9f}'))
+    !c.is_ascii() && (!Scripts::of(c).is_empty() || is_kana_mark(c) || matches!(c, '\u{ff9e}' | '\u{ff9f}'))
 }
 
 /// A length or repeat mark: it has the script of the kana before it (G-13).

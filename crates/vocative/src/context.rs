@@ -49,9 +49,7 @@ impl Contexts {
             found.read_markdown(text);
         }
         found.read_addresses(text);
-        Self {
-            segments: found.into_segments(),
-        }
+        Self { segments: found.into_segments() }
     }
 
     /// Everything is prose: for the plain text of one editor block, whose editor knows by itself
@@ -71,20 +69,14 @@ impl Contexts {
 
     /// Whether a character of `start..end` is code (G-19).
     pub(crate) fn has_code(&self, start: usize, end: usize) -> bool {
-        let after = self
-            .segments
-            .partition_point(|segment| segment.end <= start);
-        let mut inside = self.segments[after..]
-            .iter()
-            .take_while(|segment| segment.start < end);
+        let after = self.segments.partition_point(|segment| segment.end <= start);
+        let mut inside = self.segments[after..].iter().take_while(|segment| segment.start < end);
         inside.any(|segment| segment.context == Context::Code)
     }
 
     /// The ranges that are not prose, in bytes, in text order.
     pub fn ranges(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Context)> + '_ {
-        self.segments
-            .iter()
-            .map(|segment| (segment.start..segment.end, segment.context))
+        self.segments.iter().map(|segment| (segment.start..segment.end, segment.context))
     }
 }
 
@@ -127,10 +119,8 @@ impl Found {
         let mut quotes = 0;
         let mut covered = 0;
         for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
-            let is_leaf = !matches!(
-                event,
-                Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) | Event::End(_)
-            );
+            let is_leaf =
+                !matches!(event, Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) | Event::End(_));
             if is_leaf {
                 self.read_gap(text, covered..range.start);
                 covered = covered.max(range.end);
@@ -146,11 +136,7 @@ impl Found {
                     range,
                 }),
                 Event::Start(Tag::Image { .. }) => {
-                    links.push(OpenLink {
-                        content_end: range.start + 2,
-                        is_autolink: false,
-                        range,
-                    });
+                    links.push(OpenLink { content_end: range.start + 2, is_autolink: false, range });
                 }
                 Event::End(TagEnd::Link | TagEnd::Image) => {
                     if let Some(link) = links.pop() {
@@ -168,8 +154,7 @@ impl Found {
             }
         }
         self.read_gap(text, covered..text.len());
-        self.parts
-            .sort_unstable_by_key(|part| (part.start, std::cmp::Reverse(part.end)));
+        self.parts.sort_unstable_by_key(|part| (part.start, std::cmp::Reverse(part.end)));
     }
 
     /// Text that no event covers is container markers, inline marks or link reference definitions,
@@ -179,11 +164,7 @@ impl Found {
             return;
         }
         // A definition takes whole lines: what follows the last line end belongs to the next block.
-        let last = if gap.end < text.len() {
-            text[gap.clone()].rfind(['\n', '\r'])
-        } else {
-            None
-        };
+        let last = if gap.end < text.len() { text[gap.clone()].rfind(['\n', '\r']) } else { None };
         let lines = &text[gap.start..last.map_or(gap.end, |at| gap.start + at)];
         let start = gap.start + lines.find('[').unwrap_or(0);
         let end = gap.start + lines.trim_end().len();
@@ -191,18 +172,12 @@ impl Found {
     }
 
     fn close_link(&mut self, text: &str, link: OpenLink) {
-        let OpenLink {
-            range,
-            is_autolink,
-            content_end,
-        } = link;
+        let OpenLink { range, is_autolink, content_end } = link;
         let bracket = if is_autolink {
             range.start
         } else {
             let from = content_end.min(range.end);
-            text[from..range.end]
-                .find(']')
-                .map_or(range.end, |at| from + at)
+            text[from..range.end].find(']').map_or(range.end, |at| from + at)
         };
         self.link.push(bracket..range.end);
         self.parts.push(range.start..bracket);
@@ -211,13 +186,9 @@ impl Found {
 
     /// The lines of a block quote that carry a marker (G-18).
     fn read_quote(&mut self, text: &str, quote: Range) {
-        let mut start = text[..quote.start]
-            .rfind(['\n', '\r'])
-            .map_or(0, |at| at + 1);
+        let mut start = text[..quote.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
         while start < quote.end {
-            let end = text[start..quote.end]
-                .find(['\n', '\r'])
-                .map_or(quote.end, |at| start + at + 1);
+            let end = text[start..quote.end].find(['\n', '\r']).map_or(quote.end, |at| start + at + 1);
             if has_quote_marker(&text[start..end]) {
                 self.quote.push(start.max(quote.start)..end);
             }
@@ -272,25 +243,13 @@ impl Found {
             let Some(&(end, ..)) = edges.peek() else {
                 break;
             };
-            let first = [
-                Context::Code,
-                Context::Hidden,
-                Context::Link,
-                Context::Quote,
-            ];
-            let Some(context) = first
-                .into_iter()
-                .find(|&context| depth[context as usize] > 0)
-            else {
+            let first = [Context::Code, Context::Hidden, Context::Link, Context::Quote];
+            let Some(context) = first.into_iter().find(|&context| depth[context as usize] > 0) else {
                 continue;
             };
             match segments.last_mut() {
                 Some(last) if last.end == start && last.context == context => last.end = end,
-                _ if start < end => segments.push(Segment {
-                    start,
-                    end,
-                    context,
-                }),
+                _ if start < end => segments.push(Segment { start, end, context }),
                 _ => {}
             }
         }
@@ -323,14 +282,9 @@ fn has_quote_marker(line: &str) -> bool {
 fn address_start(text: &str, sign: usize) -> Option<usize> {
     let (before, after) = (&text.as_bytes()[..sign], &text.as_bytes()[sign..]);
     if after.starts_with(b"://") {
-        let scheme = before
-            .iter()
-            .rev()
-            .take_while(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b))
-            .count();
-        let letter = before[sign - scheme..]
-            .iter()
-            .position(u8::is_ascii_alphabetic)?;
+        let scheme =
+            before.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b)).count();
+        let letter = before[sign - scheme..].iter().position(u8::is_ascii_alphabetic)?;
         return Some(sign - scheme + letter);
     }
     let word: &[u8] = if after[0] == b':' { b"mailto" } else { b"www" };
@@ -350,9 +304,7 @@ fn address_length(part: &str, text: &str) -> usize {
         _ if c.is_ascii() => is_space(c),
         _ => is_space(c) || is_unspaced(c) || is_wide_punctuation(c),
     };
-    part.char_indices()
-        .find(|&place| ends(place))
-        .map_or(part.len(), |(at, _)| at)
+    part.char_indices().find(|&place| ends(place)).map_or(part.len(), |(at, _)| at)
 }
 
 #[cfg(test)]
@@ -369,15 +321,7 @@ mod tests {
             Context::Quote => 'q',
             Context::Prose => '.',
         };
-        text.char_indices()
-            .map(|(at, c)| {
-                if matches!(c, '\n' | '\r') {
-                    '|'
-                } else {
-                    letter(at)
-                }
-            })
-            .collect()
+        text.char_indices().map(|(at, c)| if matches!(c, '\n' | '\r') { '|' } else { letter(at) }).collect()
     }
 
     #[test]
@@ -411,24 +355,11 @@ mod tests {
 
     #[test]
     fn the_short_cut_changes_nothing() {
-        for text in [
-            "a b",
-            "-     a",
-            "1. a\n\n   b",
-            "a\n===\nb",
-            "*a* _b_\\\nc",
-            "# a #\n---\n+ b",
-        ] {
+        for text in ["a b", "-     a", "1. a\n\n   b", "a\n===\nb", "*a* _b_\\\nc", "# a #\n---\n+ b"] {
             let mut found = Found::default();
             found.read_markdown(text);
             found.read_addresses(text);
-            assert_eq!(
-                Contexts {
-                    segments: found.into_segments()
-                },
-                Contexts::of(text),
-                "{text:?}"
-            );
+            assert_eq!(Contexts { segments: found.into_segments() }, Contexts::of(text), "{text:?}");
         }
     }
 }

@@ -70,9 +70,7 @@ impl Draft {
     /// Binds a label to an identity. A selection of an equal label keeps its spelling and place and
     /// takes the new identity.
     pub fn bind(&mut self, label: &str, id: Id) {
-        let bound = self
-            .at(label)
-            .find(|&at| matches!(self.claims[at].1, Claim::Selected(_)));
+        let bound = self.at(label).find(|&at| matches!(self.claims[at].1, Claim::Selected(_)));
         match bound {
             Some(at) => self.claims[at].1 = Claim::Selected(id),
             None => self.push(label, Claim::Selected(id)),
@@ -91,15 +89,12 @@ impl Draft {
 
     /// All claims, in the order of the map.
     pub fn claims(&self) -> impl Iterator<Item = (&str, &Claim)> {
-        self.claims
-            .iter()
-            .map(|(label, claim)| (label.as_str(), claim))
+        self.claims.iter().map(|(label, claim)| (label.as_str(), claim))
     }
 
     /// The claims of labels equal to `label`.
     pub fn claims_of(&self, label: &str) -> impl Iterator<Item = (&str, &Claim)> {
-        self.at(label)
-            .map(|at| (self.claims[at].0.as_str(), &self.claims[at].1))
+        self.at(label).map(|at| (self.claims[at].0.as_str(), &self.claims[at].1))
     }
 
     /// The chosen labels, in the order of the map.
@@ -146,11 +141,9 @@ impl Draft {
     fn live(&self, text: &str) -> Vec<bool> {
         let contexts = crate::Contexts::of(text);
         let mut live = vec![false; self.claims.len()];
-        for accepted in crate::scan::Scan::new(
-            text,
-            &contexts,
-            [crate::scan::Layer::mentions(&self.index)].as_slice(),
-        ) {
+        for accepted in
+            crate::scan::Scan::new(text, &contexts, [crate::scan::Layer::mentions(&self.index)].as_slice())
+        {
             for (_, slot) in accepted.owners {
                 for at in self.slot(slot) {
                     live[at] = true;
@@ -161,13 +154,8 @@ impl Draft {
     }
 
     fn at(&self, label: &str) -> impl Iterator<Item = usize> + use<> {
-        let slot = matchable(label)
-            .ok()
-            .flatten()
-            .and_then(|label| self.index.get(&form(label)));
-        let bearers = slot
-            .map(|slot| self.bearers[slot.0 as usize].clone())
-            .unwrap_or_default();
+        let slot = matchable(label).ok().flatten().and_then(|label| self.index.get(&form(label)));
+        let bearers = slot.map(|slot| self.bearers[slot.0 as usize].clone()).unwrap_or_default();
         bearers.into_iter().map(|at| at as usize)
     }
 

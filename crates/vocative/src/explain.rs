@@ -138,16 +138,10 @@ impl Reading<'_> {
 
     /// What a sender should be told, in text order (D-7).
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let told = self
-            .explain()
-            .into_iter()
-            .filter_map(|sign| Some((sign.code?, sign)));
+        let told = self.explain().into_iter().filter_map(|sign| Some((sign.code?, sign)));
         told.map(|(code, sign)| {
             let literal = sign.span.of(self.text);
-            let name = literal
-                .chars()
-                .next()
-                .map_or("", |c| &literal[c.len_utf8()..]);
+            let name = literal.chars().next().map_or("", |c| &literal[c.len_utf8()..]);
             let has_keys = matches!(code, Code::AmbiguousLabel | Code::NotEligible | Code::RunOn);
             Diagnostic {
                 code,
@@ -186,55 +180,30 @@ impl<'r, 's> Explainer<'r, 's> {
 
     /// Whether an identity has a prose occurrence.
     fn is_named(&self, id: &Id) -> bool {
-        let in_prose = || {
-            self.reading
-                .occurrences()
-                .iter()
-                .filter(|occurrence| occurrence.place == Place::Prose)
-        };
-        let named = || {
-            in_prose()
-                .flat_map(|occurrence| &occurrence.owners.keys)
-                .collect()
-        };
+        let in_prose =
+            || self.reading.occurrences().iter().filter(|occurrence| occurrence.place == Place::Prose);
+        let named = || in_prose().flat_map(|occurrence| &occurrence.owners.keys).collect();
         self.named.get_or_init(named).contains(id)
     }
 
     /// Whether a label of the draft has a prose occurrence.
     fn is_written(&self, label: Slot) -> bool {
-        let in_prose = || {
-            self.reading
-                .accepted
-                .iter()
-                .filter(|accepted| accepted.context == Context::Prose)
-        };
+        let in_prose = || self.reading.accepted.iter().filter(|accepted| accepted.context == Context::Prose);
         let owners = || in_prose().flat_map(|accepted| &accepted.owners);
-        let labels = || {
-            owners()
-                .filter(|(layer, _)| *layer == 0)
-                .map(|(_, slot)| *slot)
-                .collect()
-        };
+        let labels = || owners().filter(|(layer, _)| *layer == 0).map(|(_, slot)| *slot).collect();
         self.labels.get_or_init(labels).contains(&label)
     }
 
     fn sign(&mut self, sign: usize) -> Explained {
         let accepted = &self.reading.accepted;
-        while accepted
-            .get(self.next_accepted)
-            .is_some_and(|range| range.end <= sign)
-        {
+        while accepted.get(self.next_accepted).is_some_and(|range| range.end <= sign) {
             self.next_occurrence += usize::from(!accepted[self.next_accepted].owners.is_empty());
             self.next_accepted += 1;
         }
         match accepted.get(self.next_accepted) {
             Some(range) if range.start == sign && range.owners.is_empty() => {
                 let code = (range.context == Context::Prose).then_some(Code::UnknownName);
-                let fate = if code.is_some() {
-                    Fate::Unknown
-                } else {
-                    Fate::Quote
-                };
+                let fate = if code.is_some() { Fate::Unknown } else { Fate::Quote };
                 explained(sign, range.end, fate, code)
             }
             Some(range) if range.start == sign => {
@@ -255,8 +224,7 @@ impl<'r, 's> Explainer<'r, 's> {
         let owners = &occurrence.owners;
         let (fate, code) = match occurrence.place {
             Place::Quote => {
-                let only_here =
-                    !owners.keys.is_empty() && !owners.keys.iter().any(|id| self.is_named(id));
+                let only_here = !owners.keys.is_empty() && !owners.keys.iter().any(|id| self.is_named(id));
                 (Fate::Quote, only_here.then_some(Code::Quoted))
             }
             Place::Prose => match fate_of(owners) {
@@ -267,19 +235,10 @@ impl<'r, 's> Explainer<'r, 's> {
                 fate => (fate, None),
             },
         };
-        let keys = if fate == Fate::NotEligible {
-            &owners.outsiders
-        } else {
-            &owners.keys
-        };
+        let keys = if fate == Fate::NotEligible { &owners.outsiders } else { &owners.keys };
         let mut keys = keys.clone();
         keys.sort();
-        Explained {
-            span: occurrence.span,
-            fate,
-            keys,
-            code,
-        }
+        Explained { span: occurrence.span, fate, keys, code }
     }
 
     fn prose(&self, sign: usize) -> Explained {
@@ -297,8 +256,7 @@ impl<'r, 's> Explainer<'r, 's> {
         // A label that matches here and has not taken its range is refused on its right side.
         if let Some(label) = self.given(sign).pop() {
             let next = text[label.end..].chars().next();
-            let touches =
-                |c| c == '@' || is_letter(c) && same_script(text, sign, label.end, label.end);
+            let touches = |c| c == '@' || is_letter(c) && same_script(text, sign, label.end, label.end);
             if token == NameToken::None || next.is_some_and(touches) {
                 return self.with_keys(sign, &label, Fate::RunOn, Code::RunOn);
             }
@@ -313,18 +271,11 @@ impl<'r, 's> Explainer<'r, 's> {
     fn code(&self, sign: usize) -> Explained {
         let text = self.reading.text;
         let is_selected = |candidate: &Candidate| self.selected(candidate).is_some();
-        let mut chosen = if self.begins(sign) {
-            candidates(text, sign, &self.layers)
-        } else {
-            SmallVec::new()
-        };
-        chosen
-            .retain(|candidate| is_selected(candidate) && right_is_fine(text, sign, candidate.end));
-        let longest = chosen.pop().filter(|label| {
-            !self
-                .selected(label)
-                .is_some_and(|slot| self.is_written(slot))
-        });
+        let mut chosen =
+            if self.begins(sign) { candidates(text, sign, &self.layers) } else { SmallVec::new() };
+        chosen.retain(|candidate| is_selected(candidate) && right_is_fine(text, sign, candidate.end));
+        let longest =
+            chosen.pop().filter(|label| !self.selected(label).is_some_and(|slot| self.is_written(slot)));
         match longest {
             Some(label) => self.with_keys(sign, &label, Fate::Code, Code::InCode),
             None => explained(sign, sign + 1, Fate::Code, None),
@@ -333,13 +284,8 @@ impl<'r, 's> Explainer<'r, 's> {
 
     fn link(&self, sign: usize) -> Explained {
         let before = self.reading.text[..sign].chars().next_back();
-        let is_address =
-            before.is_some_and(|c| matches!(c, '/' | '=' | ':') || class(c) == Class::Token);
-        let label = if is_address {
-            None
-        } else {
-            self.longest_fine(sign)
-        };
+        let is_address = before.is_some_and(|c| matches!(c, '/' | '=' | ':') || class(c) == Class::Token);
+        let label = if is_address { None } else { self.longest_fine(sign) };
         match label {
             Some(label) => self.with_keys(sign, &label, Fate::Link, Code::InLink),
             None => explained(sign, sign + 1, Fate::Link, None),
@@ -389,11 +335,7 @@ impl<'r, 's> Explainer<'r, 's> {
             NameToken::Name(end) => Name::Unknown(end),
             NameToken::Path(end) => {
                 let mut labels = candidates(self.reading.text, sign, &self.layers).into_iter();
-                if labels.any(|label| label.end == end) {
-                    Name::Unknown(end)
-                } else {
-                    Name::Path(end)
-                }
+                if labels.any(|label| label.end == end) { Name::Unknown(end) } else { Name::Path(end) }
             }
         }
     }
@@ -415,11 +357,7 @@ impl<'r, 's> Explainer<'r, 's> {
     /// The slot of a label of the draft that a selection is bound to.
     fn selected(&self, candidate: &Candidate) -> Option<Slot> {
         let draft = self.reading.scope.draft;
-        let mut own = candidate
-            .owners
-            .iter()
-            .filter(|(layer, _)| *layer == 0)
-            .map(|(_, slot)| *slot);
+        let mut own = candidate.owners.iter().filter(|(layer, _)| *layer == 0).map(|(_, slot)| *slot);
         own.find(|slot| {
             let mut claims = draft.slot(*slot).map(|at| draft.claim(at).1);
             claims.any(|claim| matches!(claim, Claim::Selected(_) | Claim::Fallback(_)))
@@ -429,10 +367,7 @@ impl<'r, 's> Explainer<'r, 's> {
     fn with_keys(&self, sign: usize, label: &Candidate, fate: Fate, code: Code) -> Explained {
         let mut keys = self.reading.scope.holders(&label.owners).keys;
         keys.sort();
-        Explained {
-            keys,
-            ..explained(sign, label.end, fate, Some(code))
-        }
+        Explained { keys, ..explained(sign, label.end, fate, Some(code)) }
     }
 }
 
@@ -443,12 +378,7 @@ enum Name {
 }
 
 fn explained(sign: usize, end: usize, fate: Fate, code: Option<Code>) -> Explained {
-    Explained {
-        span: Span::at(sign, end),
-        fate,
-        keys: SmallVec::new(),
-        code,
-    }
+    Explained { span: Span::at(sign, end), fate, keys: SmallVec::new(), code }
 }
 
 /// The fate of a name in the writer's own words, by those who bear it.

@@ -32,10 +32,7 @@ pub(crate) fn push_form(text: &str, out: &mut String) {
 /// a row. A test walks all of Unicode for that.
 pub(crate) fn visible_end(text: &str, start: usize, longest: usize) -> Option<usize> {
     let mut rest = text[start..].char_indices().skip(1);
-    let next = rest
-        .by_ref()
-        .take(longest + 1)
-        .find(|&(_, c)| !is_continuing(c));
+    let next = rest.by_ref().take(longest + 1).find(|&(_, c)| !is_continuing(c));
     match next {
         Some((at, _)) => Some(start + at),
         None => rest.next().is_none().then_some(text.len()),
@@ -73,12 +70,7 @@ mod tests {
             let alone = form(c.encode_utf8(&mut [0; 4]));
             for before in ["a", "가", "e\u{301}", "α", "か", "\u{1100}"] {
                 let together = form(&format!("{before}{c}"));
-                assert_eq!(
-                    together,
-                    form(before) + &alone,
-                    "{before} U+{:04X}",
-                    c as u32
-                );
+                assert_eq!(together, form(before) + &alone, "{before} U+{:04X}", c as u32);
             }
         }
     }

@@ -36,10 +36,7 @@ impl Node {
     fn child(&self, byte: u8) -> Option<u32> {
         let children = self.children.as_slice();
         if children.len() <= 8 {
-            return children
-                .iter()
-                .find(|child| child.0 == byte)
-                .map(|child| child.1);
+            return children.iter().find(|child| child.0 == byte).map(|child| child.1);
         }
         let at = children.binary_search_by_key(&byte, |child| child.0).ok()?;
         Some(children[at].1)
@@ -54,12 +51,7 @@ const LONGEST_VISIBLE: usize = 512 * 9 * 4;
 
 impl Default for LabelIndex {
     fn default() -> Self {
-        Self {
-            nodes: vec![Node::default()],
-            free: Vec::new(),
-            len: 0,
-            free_slots: Vec::new(),
-        }
+        Self { nodes: vec![Node::default()], free: Vec::new(), len: 0, free_slots: Vec::new() }
     }
 }
 
@@ -75,10 +67,7 @@ impl LabelIndex {
         let mut at = ROOT;
         while let Some(&first) = rest.first() {
             let Some(child) = self.child(at, first) else {
-                let leaf = self.new_node(Node {
-                    edge: rest.into(),
-                    ..Node::default()
-                });
+                let leaf = self.new_node(Node { edge: rest.into(), ..Node::default() });
                 self.adopt(at, first, leaf);
                 at = leaf;
                 break;
@@ -119,9 +108,7 @@ impl LabelIndex {
             match node.children.as_slice() {
                 [] => {
                     let first = node.edge[0];
-                    self.nodes[parent as usize]
-                        .children
-                        .retain(|child| child.0 != first);
+                    self.nodes[parent as usize].children.retain(|child| child.0 != first);
                     self.release(at);
                 }
                 &[(_, only)] => {
@@ -130,11 +117,8 @@ impl LabelIndex {
                     edge.extend_from_slice(&self.nodes[only as usize].edge);
                     self.nodes[only as usize].edge = edge;
                     let children = &mut self.nodes[parent as usize].children;
-                    children
-                        .iter_mut()
-                        .find(|child| child.0 == first)
-                        .expect("a child of its parent")
-                        .1 = only;
+                    children.iter_mut().find(|child| child.0 == first).expect("a child of its parent").1 =
+                        only;
                     self.release(at);
                     break;
                 }
@@ -215,18 +199,10 @@ impl LabelIndex {
         let (upper, lower) = edge.split_at(shared);
         self.nodes[child as usize].edge = lower.into();
         let children = smallvec::smallvec![(lower[0], child)];
-        let middle = self.new_node(Node {
-            edge: upper.into(),
-            slot: None,
-            children,
-        });
+        let middle = self.new_node(Node { edge: upper.into(), slot: None, children });
         let first = upper[0];
         let siblings = &mut self.nodes[parent as usize].children;
-        siblings
-            .iter_mut()
-            .find(|sibling| sibling.0 == first)
-            .expect("a child of its parent")
-            .1 = middle;
+        siblings.iter_mut().find(|sibling| sibling.0 == first).expect("a child of its parent").1 = middle;
     }
 
     fn new_node(&mut self, node: Node) -> u32 {
@@ -258,11 +234,7 @@ struct Walk<'i> {
 
 impl<'i> Walk<'i> {
     fn new(index: &'i LabelIndex) -> Self {
-        Self {
-            nodes: &index.nodes,
-            node: &index.nodes[ROOT as usize],
-            rest: &[],
-        }
+        Self { nodes: &index.nodes, node: &index.nodes[ROOT as usize], rest: &[] }
     }
 
     /// Goes on by one byte, where some label does.
@@ -283,11 +255,7 @@ impl<'i> Walk<'i> {
     /// The label that ends here.
     #[inline]
     fn slot(&self) -> Option<Slot> {
-        if self.rest.is_empty() {
-            self.node.slot
-        } else {
-            None
-        }
+        if self.rest.is_empty() { self.node.slot } else { None }
     }
 }
 
@@ -303,8 +271,8 @@ mod tests {
     #[test]
     fn ends_lie_between_visible_characters() {
         let mut index = LabelIndex::default();
-        let slots = ["ada", "ada king", "stras", "strass", "zoe", "가"]
-            .map(|label| index.insert(&form(label)));
+        let slots =
+            ["ada", "ada king", "stras", "strass", "zoe", "가"].map(|label| index.insert(&form(label)));
         for (text, expected) in [
             ("Ada King!", vec![(3, slots[0]), (8, slots[1])]),
             ("STRAẞ", vec![(7, slots[3])]),

@@ -105,10 +105,7 @@ mod tests {
         let key = "9c".repeat(32);
         for (label, expected) in [
             (format!("Ada ({key})"), Some(("Ada", None))),
-            (
-                format!("Ada King\u{a0}({}) 12", key.to_uppercase()),
-                Some(("Ada King", Some("12"))),
-            ),
+            (format!("Ada King\u{a0}({}) 12", key.to_uppercase()), Some(("Ada King", Some("12")))),
             (format!("Ada ({key}) 02"), None),
             (format!("Ada ({key}) 1"), None),
             (format!("Ada ({key})2"), None),
@@ -121,25 +118,15 @@ mod tests {
             (")".into(), None),
         ] {
             let parts = qualified(&label);
-            assert_eq!(
-                parts.map(|parts| (parts.base, parts.number)),
-                expected,
-                "{label}"
-            );
+            assert_eq!(parts.map(|parts| (parts.base, parts.number)), expected, "{label}");
         }
     }
 
     #[test]
     fn lengths() {
-        assert_eq!(
-            matchable(&"é".repeat(512)),
-            Ok(Some("é".repeat(512).as_str()))
-        );
+        assert_eq!(matchable(&"é".repeat(512)), Ok(Some("é".repeat(512).as_str())));
         assert_eq!(matchable(&"é".repeat(513)), Err(LabelError::TooLong));
-        assert_eq!(
-            matchable(&format!(" {} ", "x".repeat(512))).map(|l| l.is_some()),
-            Ok(true)
-        );
+        assert_eq!(matchable(&format!(" {} ", "x".repeat(512))).map(|l| l.is_some()), Ok(true));
         assert_eq!(matchable(" \u{feff}\n"), Ok(None));
         assert_eq!(matchable("a\nb"), Ok(None));
     }

@@ -76,12 +76,7 @@ pub struct Target {
 /// The structure of a Markdown text, in source order.
 pub fn structure(text: &str) -> Vec<Piece> {
     let events = Parser::new_ext(text, Options::empty()).into_offset_iter();
-    events
-        .map(|(event, range)| Piece {
-            span: Span::at(range.start, range.end),
-            kind: kind(event),
-        })
-        .collect()
+    events.map(|(event, range)| Piece { span: Span::at(range.start, range.end), kind: kind(event) }).collect()
 }
 
 fn kind(event: Event<'_>) -> PieceKind {
@@ -103,11 +98,10 @@ fn kind(event: Event<'_>) -> PieceKind {
 }
 
 fn element(tag: Tag<'_>) -> Element {
-    let target =
-        |destination: pulldown_cmark::CowStr<'_>, title: pulldown_cmark::CowStr<'_>| Target {
-            destination: destination.into_string(),
-            title: title.into_string(),
-        };
+    let target = |destination: pulldown_cmark::CowStr<'_>, title: pulldown_cmark::CowStr<'_>| Target {
+        destination: destination.into_string(),
+        title: title.into_string(),
+    };
     match tag {
         Tag::Heading { level, .. } => Element::Heading(match level {
             HeadingLevel::H1 => 1,
@@ -125,12 +119,8 @@ fn element(tag: Tag<'_>) -> Element {
         Tag::HtmlBlock => Element::Literal,
         Tag::Emphasis => Element::Emphasis,
         Tag::Strong => Element::Strong,
-        Tag::Link {
-            dest_url, title, ..
-        } => Element::Link(target(dest_url, title)),
-        Tag::Image {
-            dest_url, title, ..
-        } => Element::Image(target(dest_url, title)),
+        Tag::Link { dest_url, title, .. } => Element::Link(target(dest_url, title)),
+        Tag::Image { dest_url, title, .. } => Element::Image(target(dest_url, title)),
         // The other tags belong to extensions, which are off.
         _ => Element::Paragraph,
     }

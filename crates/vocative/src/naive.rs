@@ -63,11 +63,7 @@ fn scanned(text: &str, labels: &[String]) -> Vec<(usize, usize, BTreeSet<String>
     for (number, label) in (0_u8..).zip(labels) {
         if number % 2 == 0 {
             let id = Id::Nostr(Key::from_bytes([number; 32]));
-            let _ = roster.add(Member {
-                name: label.clone(),
-                id,
-                standing: Standing::Member,
-            });
+            let _ = roster.add(Member { name: label.clone(), id, standing: Standing::Member });
         } else {
             draft.push(label, Claim::Competing);
         }
@@ -75,21 +71,12 @@ fn scanned(text: &str, labels: &[String]) -> Vec<(usize, usize, BTreeSet<String>
     let contexts = Contexts::of(text);
     let layers = Scope::new(&roster, &draft).layers();
     let ranges = Scan::new(text, &contexts, layers).map(|accepted| {
-        let names = accepted
-            .owners
-            .iter()
-            .flat_map(|&(layer, slot)| -> Vec<String> {
-                match layer {
-                    0 => draft
-                        .slot(slot)
-                        .map(|at| draft.claim(at).0.to_owned())
-                        .collect(),
-                    _ => roster
-                        .rows_at(slot)
-                        .map(|row| row.member.name.clone())
-                        .collect(),
-                }
-            });
+        let names = accepted.owners.iter().flat_map(|&(layer, slot)| -> Vec<String> {
+            match layer {
+                0 => draft.slot(slot).map(|at| draft.claim(at).0.to_owned()).collect(),
+                _ => roster.rows_at(slot).map(|row| row.member.name.clone()).collect(),
+            }
+        });
         (accepted.start, accepted.end, names.collect())
     });
     ranges.collect()

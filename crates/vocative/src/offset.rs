@@ -43,10 +43,7 @@ impl Span {
     /// For ranges the engine has found itself.
     pub(crate) fn at(start: usize, end: usize) -> Self {
         debug_assert!(start <= end);
-        Self {
-            start: ByteOffset(start),
-            end: ByteOffset(end),
-        }
+        Self { start: ByteOffset(start), end: ByteOffset(end) }
     }
 
     /// The range as plain byte numbers, for slicing.
@@ -114,11 +111,7 @@ impl<'t> Utf16Map<'t> {
         }
         let step = (bytes / STEP).min(self.steps.len() - 1);
         let from = self.boundary(step);
-        self.steps[step]
-            + self.text[from..bytes]
-                .chars()
-                .map(char::len_utf16)
-                .sum::<usize>()
+        self.steps[step] + self.text[from..bytes].chars().map(char::len_utf16).sum::<usize>()
     }
 
     /// The position that `units` UTF-16 units precede; none inside a surrogate pair or past the end.
@@ -126,10 +119,7 @@ impl<'t> Utf16Map<'t> {
         if self.steps.is_empty() {
             return ByteOffset::new(self.text, units);
         }
-        let step = self
-            .steps
-            .partition_point(|&before| before <= units)
-            .saturating_sub(1);
+        let step = self.steps.partition_point(|&before| before <= units).saturating_sub(1);
         let (mut at, mut count) = (self.boundary(step), self.steps[step]);
         for c in self.text[at..].chars() {
             if count >= units {

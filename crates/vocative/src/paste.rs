@@ -82,10 +82,7 @@ impl PasteFences {
         self.generation += 1;
         self.newest.insert(form, self.generation);
         if self.newest.len() > limits::CLAIMS {
-            let oldest = self
-                .newest
-                .iter()
-                .min_by_key(|(_, generation)| **generation);
+            let oldest = self.newest.iter().min_by_key(|(_, generation)| **generation);
             if let Some(form) = oldest.map(|(form, _)| form.clone()) {
                 self.newest.remove(&form);
             }
@@ -149,10 +146,7 @@ impl PasteFences {
             .iter()
             .map(|occurrence| {
                 let range = occurrence.span.bytes();
-                (
-                    form(&occurrence.span.of(inserted)[1..]),
-                    (start + range.start, start + range.end),
-                )
+                (form(&occurrence.span.of(inserted)[1..]), (start + range.start, start + range.end))
             })
             .collect();
         let mut checks: Vec<Check> = Vec::new();
@@ -163,27 +157,15 @@ impl PasteFences {
                 continue;
             };
             let generation = self.claim_form(form.clone());
-            let ranges = if tracked < limits::RANGES_PER_PASTE {
-                vec![*first]
-            } else {
-                Vec::new()
-            };
+            let ranges = if tracked < limits::RANGES_PER_PASTE { vec![*first] } else { Vec::new() };
             tracked += ranges.len();
             let id = CheckId(self.next_check);
             self.next_check += 1;
-            checks.push(Check {
-                id,
-                record: record.clone(),
-                form,
-                generation,
-                state: State::Open,
-                ranges,
-            });
+            checks.push(Check { id, record: record.clone(), form, generation, state: State::Open, ranges });
         }
         for (owner, range) in owned {
-            let sharers = checks
-                .iter_mut()
-                .filter(|check| check.form == owner && !check.ranges.contains(&range));
+            let sharers =
+                checks.iter_mut().filter(|check| check.form == owner && !check.ranges.contains(&range));
             for check in sharers {
                 if tracked < limits::RANGES_PER_PASTE {
                     check.ranges.push(range);
@@ -191,20 +173,14 @@ impl PasteFences {
                 }
             }
         }
-        let asked = checks
-            .iter()
-            .map(|check| (check.id, check.record.clone()))
-            .collect();
+        let asked = checks.iter().map(|check| (check.id, check.record.clone())).collect();
         self.checks.extend(checks);
         asked
     }
 
     /// The checks that wait for an answer.
     pub fn open(&self) -> impl Iterator<Item = (CheckId, &PastedRecord)> {
-        let open = self
-            .checks
-            .iter()
-            .filter(|check| check.state == State::Open);
+        let open = self.checks.iter().filter(|check| check.state == State::Open);
         open.map(|check| (check.id, &check.record))
     }
 
@@ -218,10 +194,7 @@ impl PasteFences {
         roster: &Roster,
         draft: &mut Draft,
     ) -> Option<Binding> {
-        let at = self
-            .checks
-            .iter()
-            .position(|other| other.id == check && other.state == State::Open)?;
+        let at = self.checks.iter().position(|other| other.id == check && other.state == State::Open)?;
         if !is_vouched {
             self.checks[at].state = State::Refused;
             return None;
@@ -241,17 +214,8 @@ impl PasteFences {
 
     /// The check has waited too long (P-11). Returns its label if its text still stands: the sender
     /// is told `paste_expired`.
-    pub fn expire(
-        &mut self,
-        check: CheckId,
-        text: &str,
-        roster: &Roster,
-        draft: &Draft,
-    ) -> Option<String> {
-        let at = self
-            .checks
-            .iter()
-            .position(|other| other.id == check && other.state == State::Open)?;
+    pub fn expire(&mut self, check: CheckId, text: &str, roster: &Roster, draft: &Draft) -> Option<String> {
+        let at = self.checks.iter().position(|other| other.id == check && other.state == State::Open)?;
         let stands = self.stands(at, text, roster, draft);
         self.checks[at].state = State::Expired;
         stands.then(|| trim(&self.checks[at].record.label).to_owned())
@@ -266,18 +230,13 @@ impl PasteFences {
         roster: &Roster,
         draft: &Draft,
     ) -> Option<String> {
-        let at = self
-            .checks
-            .iter()
-            .position(|other| other.id == check && other.state == State::Open)?;
+        let at = self.checks.iter().position(|other| other.id == check && other.state == State::Open)?;
         self.checks[at].ranges.clear();
         let draft = self.with_open_labels(draft);
         let reading = Scope::new(roster, &draft).read(text);
         let form = self.checks[at].form.clone();
-        let stands = reading
-            .occurrences()
-            .iter()
-            .any(|occurrence| literal_form(&reading, occurrence.span) == form);
+        let stands =
+            reading.occurrences().iter().any(|occurrence| literal_form(&reading, occurrence.span) == form);
         self.checks[at].state = State::Expired;
         stands.then(|| trim(&self.checks[at].record.label).to_owned())
     }
@@ -303,9 +262,7 @@ impl PasteFences {
         let doubted: Vec<&Check> = self
             .checks
             .iter()
-            .filter(|check| {
-                matches!(check.state, State::Expired | State::Refused) && self.is_newest(check)
-            })
+            .filter(|check| matches!(check.state, State::Expired | State::Refused) && self.is_newest(check))
             .filter(|check| {
                 let mut occurrences = reading.occurrences().iter();
                 occurrences.any(|occurrence| {
@@ -316,29 +273,19 @@ impl PasteFences {
                 })
             })
             .collect();
-        let mut in_prose = reading
-            .occurrences()
-            .iter()
-            .filter(|occurrence| occurrence.place == Place::Prose);
+        let mut in_prose = reading.occurrences().iter().filter(|occurrence| occurrence.place == Place::Prose);
         in_prose.find_map(|occurrence| {
             let own = literal_form(reading, occurrence.span);
             let mut candidates = occurrence.owners.keys.to_vec();
             if !candidates.is_empty() {
                 candidates.extend(
-                    doubted
-                        .iter()
-                        .filter(|check| check.form == own)
-                        .map(|check| check.record.id.clone()),
+                    doubted.iter().filter(|check| check.form == own).map(|check| check.record.id.clone()),
                 );
             }
             candidates.sort();
             candidates.dedup();
             let label = occurrence.span.of(reading.text)[1..].to_owned();
-            (candidates.len() > 1).then_some(Ambiguous {
-                label,
-                span: occurrence.span,
-                candidates,
-            })
+            (candidates.len() > 1).then_some(Ambiguous { label, span: occurrence.span, candidates })
         })
     }
 
@@ -365,10 +312,7 @@ impl PasteFences {
     /// The draft with the labels of all pending records: check open, claim newest.
     fn with_open_labels(&self, draft: &Draft) -> Draft {
         let mut draft = draft.clone();
-        let pending = self
-            .checks
-            .iter()
-            .filter(|check| check.state == State::Open && self.is_newest(check));
+        let pending = self.checks.iter().filter(|check| check.state == State::Open && self.is_newest(check));
         for check in pending {
             draft.push(&check.record.label, Claim::Competing);
         }
@@ -394,8 +338,6 @@ fn respaced(before: &str, from: usize, inserted: &str, at: usize) -> usize {
         return at;
     }
     let spaces = before[from..at].chars().zip(inserted.chars());
-    let (old, new) = spaces.fold((0, 0), |(old, new), (a, b)| {
-        (old + a.len_utf8(), new + b.len_utf8())
-    });
+    let (old, new) = spaces.fold((0, 0), |(old, new), (a, b)| (old + a.len_utf8(), new + b.len_utf8()));
     at - old + new
 }

@@ -151,18 +151,11 @@ pub struct Reading<'s> {
 impl<'s> Scope<'s> {
     /// The names of a channel and the labels of a draft.
     pub fn new(roster: &'s Roster, draft: &'s Draft) -> Self {
-        Self {
-            roster,
-            draft,
-            typed_names: true,
-        }
+        Self { roster, draft, typed_names: true }
     }
 
     pub(crate) fn layers(self) -> [Layer<'s>; 2] {
-        [
-            Layer::mentions(self.draft.index()),
-            Layer::mentions(self.roster.index()),
-        ]
+        [Layer::mentions(self.draft.index()), Layer::mentions(self.roster.index())]
     }
 
     /// Reads a Markdown text.
@@ -184,9 +177,7 @@ impl<'s> Scope<'s> {
     /// The ranges that labels own, without asking whom they mean.
     pub fn spans(self, text: &'s str, contexts: &'s Contexts) -> impl Iterator<Item = Span> + 's {
         let accepted = Scan::new(text, contexts, self.layers());
-        accepted
-            .filter(|range| !range.owners.is_empty())
-            .map(|range| Span::at(range.start, range.end))
+        accepted.filter(|range| !range.owners.is_empty()).map(|range| Span::at(range.start, range.end))
     }
 
     /// Without a sign nothing can be named, and contexts need not be known.
@@ -204,28 +195,15 @@ impl<'s> Scope<'s> {
 
     fn read_from(self, text: &'s str, contexts: Contexts, first: usize) -> Reading<'s> {
         let accepted: Vec<Accepted> = Scan::new(text, &contexts, self.layers()).collect();
-        let owned = accepted
-            .iter()
-            .filter(|accepted| !accepted.owners.is_empty());
+        let owned = accepted.iter().filter(|accepted| !accepted.owners.is_empty());
         let occurrences = owned
             .map(|accepted| Occurrence {
                 span: Span::at(accepted.start, accepted.end),
-                place: if accepted.context == Context::Quote {
-                    Place::Quote
-                } else {
-                    Place::Prose
-                },
+                place: if accepted.context == Context::Quote { Place::Quote } else { Place::Prose },
                 owners: self.holders(&accepted.owners),
             })
             .collect();
-        Reading {
-            text,
-            scope: self,
-            contexts,
-            accepted,
-            first_sign: Some(first),
-            occurrences,
-        }
+        Reading { text, scope: self, contexts, accepted, first_sign: Some(first), occurrences }
     }
 
     /// Whom the labels of one form stand for (E-1, E-3, E-4, A-4).
@@ -280,8 +258,7 @@ impl<'s> Scope<'s> {
     fn lender(self, is_qualified: bool, name: &str, id: &Id) -> Option<Id> {
         let key = is_qualified.then(|| qualified(trim(name)))??.key;
         let lender = Id::Nostr(key);
-        let is_given =
-            || self.roster.knows(&lender) || self.draft.bindings().any(|(_, id)| *id == lender);
+        let is_given = || self.roster.knows(&lender) || self.draft.bindings().any(|(_, id)| *id == lender);
         (lender != *id && is_given()).then_some(lender)
     }
 }
@@ -304,17 +281,11 @@ impl Reading<'_> {
 
     /// The first ambiguous name in the writer's own words.
     pub fn ambiguous(&self) -> Option<Ambiguous> {
-        let occurrence = self
-            .in_place(Place::Prose)
-            .find(|occurrence| occurrence.owners.keys.len() > 1)?;
+        let occurrence = self.in_place(Place::Prose).find(|occurrence| occurrence.owners.keys.len() > 1)?;
         let mut candidates = occurrence.owners.keys.to_vec();
         candidates.sort();
         let literal = occurrence.span.of(self.text);
-        Some(Ambiguous {
-            label: literal[1..].to_owned(),
-            span: occurrence.span,
-            candidates,
-        })
+        Some(Ambiguous { label: literal[1..].to_owned(), span: occurrence.span, candidates })
     }
 
     /// Whom the text names (E-3 to E-6).
@@ -348,18 +319,14 @@ impl Reading<'_> {
     }
 
     fn in_place(&self, place: Place) -> impl Iterator<Item = &Occurrence> {
-        self.occurrences
-            .iter()
-            .filter(move |occurrence| occurrence.place == place)
+        self.occurrences.iter().filter(move |occurrence| occurrence.place == place)
     }
 
     /// The claims of the draft that own a range, in the order of the map; ties stay (D-1).
     pub fn live_claims(&self) -> Vec<(&str, &Claim)> {
         let draft = self.scope.draft;
         let owners = self.accepted.iter().flat_map(|accepted| &accepted.owners);
-        let slots = owners
-            .filter(|(layer, _)| *layer == 0)
-            .map(|(_, slot)| *slot);
+        let slots = owners.filter(|(layer, _)| *layer == 0).map(|(_, slot)| *slot);
         let mut live: Vec<usize> = slots.flat_map(|slot| draft.slot(slot)).collect();
         live.sort_unstable();
         live.dedup();
@@ -384,18 +351,12 @@ impl Reading<'_> {
             _ => None,
         });
         let refs = fallbacks.chain(selections);
-        refs.map(|(label, id)| Binding {
-            label: label.to_owned(),
-            id: id.clone(),
-        })
-        .collect()
+        refs.map(|(label, id)| Binding { label: label.to_owned(), id: id.clone() }).collect()
     }
 
     /// The persona labels to keep with the draft (D-2).
     pub fn live_personas(&self) -> Vec<String> {
         let live = self.live_claims().into_iter();
-        live.filter(|(_, claim)| matches!(claim, Claim::Persona))
-            .map(|(label, _)| label.to_owned())
-            .collect()
+        live.filter(|(_, claim)| matches!(claim, Claim::Persona)).map(|(label, _)| label.to_owned()).collect()
     }
 }

@@ -17,20 +17,14 @@ pub fn reserve(scope: Scope<'_>, name: &str, id: &Id, text: Option<&str>) -> Str
     let Id::Nostr(key) = id else {
         return name.to_owned();
     };
-    let plain = Candidate {
-        scope,
-        label: name,
-        id,
-    };
+    let plain = Candidate { scope, label: name, id };
     if !plain.borrows_a_key() && (plain.is_held() || !plain.is_taken_as_name(text)) {
         return name.to_owned();
     }
     let first = format!("{name} ({key})");
     let more = (2_u64..).map(|number| format!("{first} {number}"));
     let mut labels = std::iter::once(first.clone()).chain(more);
-    labels
-        .find(|label| Candidate { scope, label, id }.is_free_as_qualified())
-        .unwrap_or(first)
+    labels.find(|label| Candidate { scope, label, id }.is_free_as_qualified()).unwrap_or(first)
 }
 
 /// The labels of several choices, each seeing those before. A choice without identity keeps
@@ -45,15 +39,7 @@ pub fn reserve_all<'n>(
     for (name, id) in choices {
         let label = match id {
             Some(id) => {
-                let label = reserve(
-                    Scope {
-                        draft: &draft,
-                        ..scope
-                    },
-                    name,
-                    &id,
-                    text,
-                );
+                let label = reserve(Scope { draft: &draft, ..scope }, name, &id, text);
                 draft.bind(&label, id);
                 label
             }
@@ -103,17 +89,12 @@ impl Candidate<'_> {
     }
 
     fn bound(&self) -> impl Iterator<Item = &Claim> {
-        self.scope
-            .draft
-            .claims_of(self.label)
-            .map(|(_, claim)| claim)
+        self.scope.draft.claims_of(self.label).map(|(_, claim)| claim)
     }
 
     /// Whether the chosen identity holds an equal label already.
     fn is_held(&self) -> bool {
-        self.bound().any(
-            |claim| matches!(claim, Claim::Selected(id) | Claim::Fallback(id) if id == self.id),
-        )
+        self.bound().any(|claim| matches!(claim, Claim::Selected(id) | Claim::Fallback(id) if id == self.id))
     }
 
     /// R-2 a and b: another key or a persona holds an equal label.
@@ -128,13 +109,10 @@ impl Candidate<'_> {
     ///
     fn is_taken_as_name(&self, text: Option<&str>) -> bool {
         let roster = self.scope.roster;
-        let mut members = roster
-            .bearers(self.label)
-            .filter(|member| member.standing == Standing::Member);
+        let mut members = roster.bearers(self.label).filter(|member| member.standing == Standing::Member);
         let is_named_otherwise = members.any(|member| member.id != *self.id);
         self.is_held_by_another()
-            || is_named_otherwise
-                && (!roster.has_member(self.id) || text.is_some_and(|text| self.owns(text)))
+            || is_named_otherwise && (!roster.has_member(self.id) || text.is_some_and(|text| self.owns(text)))
             || qualified(self.label).is_some() && self.is_anothers_name()
     }
 
@@ -142,10 +120,7 @@ impl Candidate<'_> {
     fn owns(&self, text: &str) -> bool {
         let own = form(self.label);
         let reading = self.scope.read(text);
-        reading
-            .occurrences()
-            .iter()
-            .any(|occurrence| form(&occurrence.span.of(text)[1..]) == own)
+        reading.occurrences().iter().any(|occurrence| form(&occurrence.span.of(text)[1..]) == own)
     }
 
     ///
@@ -155,9 +130,6 @@ impl Candidate<'_> {
 
     /// Whether a known identity other than the chosen one bears the label as its name.
     fn is_anothers_name(&self) -> bool {
-        self.scope
-            .roster
-            .bearers(self.label)
-            .any(|member| member.id != *self.id)
+        self.scope.roster.bearers(self.label).any(|member| member.id != *self.id)
     }
 }

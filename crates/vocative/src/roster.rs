@@ -82,11 +82,7 @@ impl Roster {
     pub fn add(&mut self, member: Member) -> Result<RowId, LabelError> {
         let form = matchable(&member.name)?.map(form);
         let id = member.id.clone();
-        let row = Row {
-            is_qualified: is_qualified(&member.name),
-            member,
-            order: self.added,
-        };
+        let row = Row { is_qualified: is_qualified(&member.name), member, order: self.added };
         self.added += 1;
         let at = match self.free.pop() {
             Some(at) => {
@@ -165,9 +161,7 @@ impl Roster {
     pub fn bearers(&self, name: &str) -> impl Iterator<Item = &Member> {
         let form = matchable(name).ok().flatten().map(form);
         let slot = form.and_then(|form| self.index.get(&form));
-        slot.into_iter()
-            .flat_map(|slot| self.rows_at(slot))
-            .map(|row| row.member)
+        slot.into_iter().flat_map(|slot| self.rows_at(slot)).map(|row| row.member)
     }
 
     /// All rows, in no particular order.
@@ -180,17 +174,12 @@ impl Roster {
     }
 
     pub(crate) fn rows_at(&self, slot: Slot) -> impl Iterator<Item = Bearer<'_>> {
-        let rows = self
-            .bearers
-            .get(slot.0 as usize)
-            .map_or(&[][..], SmallVec::as_slice);
-        rows.iter()
-            .filter_map(|row| self.rows[row.0 as usize].as_ref())
-            .map(|row| Bearer {
-                member: &row.member,
-                order: row.order,
-                is_qualified: row.is_qualified,
-            })
+        let rows = self.bearers.get(slot.0 as usize).map_or(&[][..], SmallVec::as_slice);
+        rows.iter().filter_map(|row| self.rows[row.0 as usize].as_ref()).map(|row| Bearer {
+            member: &row.member,
+            order: row.order,
+            is_qualified: row.is_qualified,
+        })
     }
 
     fn name(&mut self, at: RowId, form: Option<&str>) {
@@ -245,11 +234,7 @@ mod tests {
 
     fn member(name: &str, byte: u8) -> Member {
         let id = Id::Nostr(crate::Key::from_bytes([byte; 32]));
-        Member {
-            name: name.into(),
-            id,
-            standing: Standing::Member,
-        }
+        Member { name: name.into(), id, standing: Standing::Member }
     }
 
     #[test]
@@ -259,21 +244,12 @@ mod tests {
         let other = roster.add(member("ADA", 2)).unwrap();
         assert_eq!(roster.bearers("ada").count(), 2);
         roster.rename(ada, "Grace").unwrap();
-        assert_eq!(
-            roster.bearers("Ada").next().map(|m| m.name.as_str()),
-            Some("ADA")
-        );
+        assert_eq!(roster.bearers("Ada").next().map(|m| m.name.as_str()), Some("ADA"));
         assert_eq!(roster.remove(other).map(|m| m.name), Some("ADA".into()));
         assert_eq!(roster.bearers("ada").count(), 0);
         assert!(!roster.knows(&member("", 2).id) && roster.has_member(&member("", 1).id));
-        assert_eq!(
-            roster.add(member(&"x".repeat(513), 3)),
-            Err(LabelError::TooLong)
-        );
-        assert_eq!(
-            roster.rename(ada, &"x".repeat(513)),
-            Err(LabelError::TooLong)
-        );
+        assert_eq!(roster.add(member(&"x".repeat(513), 3)), Err(LabelError::TooLong));
+        assert_eq!(roster.rename(ada, &"x".repeat(513)), Err(LabelError::TooLong));
         assert_eq!(roster.bearers("grace").count(), 1);
         assert_eq!(roster.len(), 1);
     }

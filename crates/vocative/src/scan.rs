@@ -42,11 +42,7 @@ pub(crate) struct Candidate {
 }
 
 /// The labels that match behind the sign at `sign`, shortest first.
-pub(crate) fn candidates(
-    text: &str,
-    sign: usize,
-    layers: &[Layer<'_>],
-) -> SmallVec<[Candidate; 4]> {
+pub(crate) fn candidates(text: &str, sign: usize, layers: &[Layer<'_>]) -> SmallVec<[Candidate; 4]> {
     let mut found: SmallVec<[Candidate; 4]> = SmallVec::new();
     let first = sign + text[sign..].chars().next().map_or(0, char::len_utf8);
     let byte = text.as_bytes()[sign];
@@ -88,27 +84,13 @@ impl<'t, 'i> Scan<'t, 'i> {
     ) -> Self {
         let layers = layers.into();
         let first = layers.first().map_or(b'@', |layer| layer.sign);
-        let second = layers
-            .iter()
-            .map(|layer| layer.sign)
-            .find(|&sign| sign != first)
-            .unwrap_or(first);
-        Self {
-            text,
-            contexts,
-            layers,
-            signs: (first, second),
-            accepted: None,
-            next: 0,
-        }
+        let second = layers.iter().map(|layer| layer.sign).find(|&sign| sign != first).unwrap_or(first);
+        Self { text, contexts, layers, signs: (first, second), accepted: None, next: 0 }
     }
 
     /// Whether a mention may begin at `sign` (G-11, G-12).
     fn begins(&self, sign: usize) -> bool {
-        left_is_fine(self.text, sign)
-            || self
-                .accepted
-                .is_some_and(|end| is_joined(self.text, end, sign))
+        left_is_fine(self.text, sign) || self.accepted.is_some_and(|end| is_joined(self.text, end, sign))
     }
 
     /// The range at `sign`, if its labels or a guard take it (O-1, O-2, G-15, G-16).
@@ -116,9 +98,7 @@ impl<'t, 'i> Scan<'t, 'i> {
         let mut guarded = 0;
         let mut owned: Option<Candidate> = None;
         for candidate in candidates(self.text, sign, &self.layers) {
-            if !right_is_fine(self.text, sign, candidate.end)
-                || self.contexts.has_code(sign, candidate.end)
-            {
+            if !right_is_fine(self.text, sign, candidate.end) || self.contexts.has_code(sign, candidate.end) {
                 continue;
             }
             match guard_end(self.text, sign, candidate.end) {
@@ -127,18 +107,10 @@ impl<'t, 'i> Scan<'t, 'i> {
             }
         }
         match owned {
-            Some(Candidate { end, owners }) if end >= guarded => Some(Accepted {
-                start: sign,
-                end,
-                context,
-                owners,
-            }),
-            _ if guarded > 0 => Some(Accepted {
-                start: sign,
-                end: guarded,
-                context,
-                owners: Owners::new(),
-            }),
+            Some(Candidate { end, owners }) if end >= guarded => {
+                Some(Accepted { start: sign, end, context, owners })
+            }
+            _ if guarded > 0 => Some(Accepted { start: sign, end: guarded, context, owners: Owners::new() }),
             _ => None,
         }
     }

@@ -4,20 +4,14 @@
 //! ends the test.
 
 use vocative::markdown::structure;
-use vocative::{
-    Claim, Context, Contexts, Draft, Fate, Id, Key, LabelError, Member, Roster, Scope, Standing,
-};
+use vocative::{Claim, Context, Contexts, Draft, Fate, Id, Key, LabelError, Member, Roster, Scope, Standing};
 
 const MIB: usize = 1 << 20;
 
 fn member(name: impl Into<String>, number: u32) -> Member {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
-    Member {
-        name: name.into(),
-        id: Id::Nostr(Key::from_bytes(bytes)),
-        standing: Standing::Member,
-    }
+    Member { name: name.into(), id: Id::Nostr(Key::from_bytes(bytes)), standing: Standing::Member }
 }
 
 /// Reads a text in every way and returns the number of occurrences and of diagnostics.
@@ -39,16 +33,10 @@ fn nul_characters_are_characters() {
 #[test]
 fn sixty_four_mebibytes_of_signs() {
     let text = "@".repeat(64 * MIB);
-    let roster: Roster = [member("Ada", 1), member("@", 2), member("@@@@", 3)]
-        .into_iter()
-        .collect();
+    let roster: Roster = [member("Ada", 1), member("@", 2), member("@@@@", 3)].into_iter().collect();
     let draft = Draft::new();
     let reading = Scope::new(&roster, &draft).read(&text);
-    let spans: Vec<_> = reading
-        .occurrences()
-        .iter()
-        .map(|occurrence| occurrence.span.bytes())
-        .collect();
+    let spans: Vec<_> = reading.occurrences().iter().map(|occurrence| occurrence.span.bytes()).collect();
     assert_eq!(spans, [0..5], "a sign before a sign refuses the others");
     assert_eq!(reading.explain().count(), 64 * MIB);
 }
@@ -56,23 +44,15 @@ fn sixty_four_mebibytes_of_signs() {
 #[test]
 fn eight_mebibytes_of_mentions() {
     let text = "@Ada ".repeat(8 * MIB / 5);
-    let roster: Roster = [member("Ada", 1), member("Ada Ada", 2)]
-        .into_iter()
-        .collect();
+    let roster: Roster = [member("Ada", 1), member("Ada Ada", 2)].into_iter().collect();
     assert_eq!(read(&text, &roster), (8 * MIB / 5, 0));
 }
 
 #[test]
 fn ten_thousand_nested_brackets() {
-    for (open, close) in [
-        ("[", "]"),
-        ("![", "]"),
-        ("(", ")"),
-        ("<", ">"),
-        ("*", "*"),
-        ("`", "`"),
-        ("[a](", ")"),
-    ] {
+    for (open, close) in
+        [("[", "]"), ("![", "]"), ("(", ")"), ("<", ">"), ("*", "*"), ("`", "`"), ("[a](", ")")]
+    {
         let text = format!("{} @Ada {}", open.repeat(10_000), close.repeat(10_000));
         let roster: Roster = [member("Ada", 1)].into_iter().collect();
         let (occurrences, _) = read(&text, &roster);
@@ -87,11 +67,7 @@ fn ten_thousand_nested_quotes_and_lists() {
     let quotes = format!("{}@Ada\n\n@Ada", "> ".repeat(10_000));
     let draft = Draft::new();
     let reading = Scope::new(&roster, &draft).read(&quotes);
-    let places: Vec<_> = reading
-        .occurrences()
-        .iter()
-        .map(|occurrence| occurrence.place)
-        .collect();
+    let places: Vec<_> = reading.occurrences().iter().map(|occurrence| occurrence.place).collect();
     assert_eq!(places, [vocative::Place::Quote, vocative::Place::Prose]);
     let mixed = format!("{}@Ada", "- > ".repeat(5_000));
     assert_eq!(read(&mixed, &roster).0, 1);
@@ -102,38 +78,24 @@ fn ten_thousand_nested_quotes_and_lists() {
 fn a_label_of_one_mebibyte_is_refused() {
     let mut roster = Roster::new();
     let error = roster.add(member("x".repeat(MIB), 1)).unwrap_err();
-    assert_eq!(
-        (error, error.code()),
-        (LabelError::TooLong, "label_too_long")
-    );
+    assert_eq!((error, error.code()), (LabelError::TooLong, "label_too_long"));
     assert!(error.to_string().contains("shorten"));
     assert!(roster.is_empty());
     // A draft keeps a binding whatever its label is; it owns nothing.
     let mut draft = Draft::new();
     draft.push(&"x".repeat(MIB), Claim::Persona);
     let text = format!("@{}", "x".repeat(MIB));
-    assert_eq!(
-        Scope::new(&roster, &draft).read(&text).occurrences().len(),
-        0
-    );
+    assert_eq!(Scope::new(&roster, &draft).read(&text).occurrences().len(), 0);
 }
 
 #[test]
 fn a_million_labels() {
     let mut roster = Roster::new();
     for number in 0..1_000_000 {
-        roster
-            .add(member(format!("Member {number:06}"), number))
-            .unwrap();
+        roster.add(member(format!("Member {number:06}"), number)).unwrap();
     }
     assert_eq!(roster.len(), 1_000_000);
-    assert_eq!(
-        read(
-            "@Member 000000 @member 999999, @Member 1000000 @Member 12345",
-            &roster
-        ),
-        (2, 2)
-    );
+    assert_eq!(read("@Member 000000 @member 999999, @Member 1000000 @Member 12345", &roster), (2, 2));
 }
 
 #[test]
@@ -142,9 +104,7 @@ fn labels_that_repeat_the_text() {
     let mut roster = Roster::new();
     for words in 1..170 {
         // Each label begins like the text and ends in a word that the text does not have.
-        roster
-            .add(member(format!("{}y", &line[1..words * 3]), words as u32))
-            .unwrap();
+        roster.add(member(format!("{}y", &line[1..words * 3]), words as u32)).unwrap();
     }
     let text = "@x ".repeat(MIB);
     assert_eq!(read(&text, &roster), (0, MIB));
@@ -154,17 +114,11 @@ fn labels_that_repeat_the_text() {
 
 #[test]
 fn marks_without_end() {
-    let roster: Roster = [member("a", 1), member("a\u{301}", 2)]
-        .into_iter()
-        .collect();
+    let roster: Roster = [member("a", 1), member("a\u{301}", 2)].into_iter().collect();
     let text = format!("@a{} @a", "\u{301}".repeat(MIB));
     assert_eq!(read(&text, &roster).0, 1);
     let text = format!("{}@a", "\u{301}".repeat(MIB));
-    assert_eq!(
-        read(&text, &roster).0,
-        0,
-        "marks without a base refuse a mention"
-    );
+    assert_eq!(read(&text, &roster).0, 0, "marks without a base refuse a mention");
     let text = format!("@a{}@a", "\u{ad}".repeat(MIB));
     assert_eq!(read(&text, &roster).0, 1);
 }

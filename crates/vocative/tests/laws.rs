@@ -5,8 +5,8 @@
 
 use proptest::prelude::*;
 use vocative::{
-    Claim, Contexts, Draft, Fate, Id, Key, Member, Place, Recipients, Roster, Scope, Standing,
-    Utf16Map, form, reserve,
+    Claim, Contexts, Draft, Fate, Id, Key, Member, Place, Recipients, Roster, Scope, Standing, Utf16Map,
+    form, reserve,
 };
 
 fn id(number: u8) -> Id {
@@ -14,18 +14,11 @@ fn id(number: u8) -> Id {
 }
 
 fn member(name: &str, number: u8) -> Member {
-    Member {
-        name: name.into(),
-        id: id(number),
-        standing: Standing::Member,
-    }
+    Member { name: name.into(), id: id(number), standing: Standing::Member }
 }
 
 fn roster(names: &[String]) -> Roster {
-    (0_u8..)
-        .zip(names)
-        .map(|(number, name)| member(name, number))
-        .collect()
+    (0_u8..).zip(names).map(|(number, name)| member(name, number)).collect()
 }
 
 /// Pieces that the rules tell apart, between words.
@@ -100,18 +93,11 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn spans(text: &str, roster: &Roster, draft: &Draft) -> Vec<std::ops::Range<usize>> {
     let reading = Scope::new(roster, draft).read(text);
-    reading
-        .occurrences()
-        .iter()
-        .map(|occurrence| occurrence.span.bytes())
-        .collect()
+    reading.occurrences().iter().map(|occurrence| occurrence.span.bytes()).collect()
 }
 
 fn recipients(text: &str, roster: &Roster) -> Option<Recipients> {
-    Scope::new(roster, &Draft::new())
-        .read(text)
-        .recipients()
-        .ok()
+    Scope::new(roster, &Draft::new()).read(text).recipients().ok()
 }
 
 proptest! {
@@ -134,7 +120,9 @@ proptest! {
     #[test]
     fn every_sign_has_one_fate_in_text_order(text in text(), names in names()) {
         let roster = roster(&names);
-        let explained = Scope::new(&roster, &Draft::new()).read(&text).explain();
+        let draft = Draft::new();
+        let reading = Scope::new(&roster, &draft).read(&text);
+        let explained = reading.explain();
         let signs: Vec<usize> = text.match_indices('@').map(|(at, _)| at).collect();
         let told = explained.filter(|sign| sign.fate != Fate::WideSign);
         prop_assert_eq!(told.map(|sign| sign.span.start.get()).collect::<Vec<_>>(), signs);
@@ -144,7 +132,8 @@ proptest! {
     #[test]
     fn a_name_that_reaches_nobody_is_told(text in text(), names in names()) {
         let roster = roster(&names);
-        for sign in Scope::new(&roster, &Draft::new()).read(&text).explain() {
+        let draft = Draft::new();
+        for sign in Scope::new(&roster, &draft).read(&text).explain() {
             match sign.fate {
                 Fate::Ambiguous | Fate::NotEligible | Fate::Expired | Fate::Unknown | Fate::RunOn | Fate::WideSign => {
                     prop_assert!(sign.code.is_some(), "{:?}", sign);

@@ -42,10 +42,7 @@ const KINDS: [Kind; 8] = [
 
 impl Kind {
     fn touches_inside(self) -> bool {
-        matches!(
-            self,
-            Self::InsertInside | Self::DeleteInside | Self::ReplaceSame
-        )
+        matches!(self, Self::InsertInside | Self::DeleteInside | Self::ReplaceSame)
     }
 }
 
@@ -78,21 +75,11 @@ impl Composer {
     fn new() -> Self {
         let text = "so ".to_owned();
         let numbers = (0..3).collect();
-        Self {
-            text,
-            numbers,
-            next: 3,
-            draft: Draft::new(),
-            fences: PasteFences::new(),
-            pastes: Vec::new(),
-        }
+        Self { text, numbers, next: 3, draft: Draft::new(), fences: PasteFences::new(), pastes: Vec::new() }
     }
 
     fn byte(&self, character: usize) -> usize {
-        self.text
-            .char_indices()
-            .nth(character)
-            .map_or(self.text.len(), |(at, _)| at)
+        self.text.char_indices().nth(character).map_or(self.text.len(), |(at, _)| at)
     }
 
     /// Replaces characters `from..to`, and returns what undoes it.
@@ -120,11 +107,7 @@ impl Composer {
         let fresh = self.next..self.next + count;
         self.next += count;
         for paste in &mut self.pastes {
-            let holds = |at: usize| {
-                self.numbers
-                    .get(at)
-                    .is_some_and(|number| paste.range.contains(number))
-            };
+            let holds = |at: usize| self.numbers.get(at).is_some_and(|number| paste.range.contains(number));
             paste.is_dead |= (from..to).any(holds);
             if from == to && from > 0 && holds(from - 1) && holds(from) {
                 paste.range.extend(fresh.clone());
@@ -139,10 +122,7 @@ impl Composer {
         let end = self.text.len();
         let span = Span::new(&self.text, end..end).unwrap();
         let id = Id::Nostr(Key::from_bytes([u8::try_from(which).unwrap() + 1; 32]));
-        let record = PastedRecord {
-            label: NAMES[which].into(),
-            id: id.clone(),
-        };
+        let record = PastedRecord { label: NAMES[which].into(), id: id.clone() };
         let checks = self.fences.pasted(&self.text, span, &inserted, &[record]);
         self.renumber(at, at, &inserted, false);
         self.text.push_str(&inserted);
@@ -160,14 +140,8 @@ impl Composer {
     /// Where the characters of a pasted name that are left stand.
     fn place(&self, paste: usize) -> Option<(usize, usize)> {
         let own = &self.pastes[paste].numbers;
-        let first = self
-            .numbers
-            .iter()
-            .position(|number| own.contains(number))?;
-        let last = self
-            .numbers
-            .iter()
-            .rposition(|number| own.contains(number))?;
+        let first = self.numbers.iter().position(|number| own.contains(number))?;
+        let last = self.numbers.iter().rposition(|number| own.contains(number))?;
         Some((first, last + 1))
     }
 
@@ -198,33 +172,19 @@ impl Composer {
     }
 
     fn is_pasted(&self, at: usize) -> bool {
-        self.pastes
-            .iter()
-            .any(|paste| paste.numbers.contains(&self.numbers[at]))
+        self.pastes.iter().any(|paste| paste.numbers.contains(&self.numbers[at]))
     }
 
     /// Whether the range lives and holds the name alone.
     fn is_whole(&self, paste: usize) -> bool {
-        let Paste {
-            numbers, is_dead, ..
-        } = &self.pastes[paste];
-        !is_dead
-            && self
-                .numbers
-                .windows(numbers.len())
-                .any(|window| window == numbers.as_slice())
+        let Paste { numbers, is_dead, .. } = &self.pastes[paste];
+        !is_dead && self.numbers.windows(numbers.len()).any(|window| window == numbers.as_slice())
     }
 
     fn verdict(&self, paste: usize) -> Option<Binding> {
         let mut later = self.clone();
         let nobody = Roster::new();
-        later.fences.verdict(
-            self.pastes[paste].check,
-            true,
-            &self.text,
-            &nobody,
-            &mut later.draft,
-        )
+        later.fences.verdict(self.pastes[paste].check, true, &self.text, &nobody, &mut later.draft)
     }
 
     fn reading(&self) -> (Vec<Binding>, Option<Recipients>) {
@@ -261,23 +221,13 @@ fn check(pastes: usize, edits: &[(Kind, usize)], asked: Asked) {
         undo.push(step);
         touched[paste] |= kind.touches_inside();
         // An answer now may bind only what stands whole; where it does, it must.
-        let asked_for = if asked == Asked::All {
-            0..pastes
-        } else {
-            paste..paste + 1
-        };
+        let asked_for = if asked == Asked::All { 0..pastes } else { paste..paste + 1 };
         for paste in asked_for {
             let binding = composer.verdict(paste);
             let own = &composer.pastes[paste];
-            let expected = composer.is_whole(paste).then(|| Binding {
-                label: own.name.into(),
-                id: own.id.clone(),
-            });
-            assert_eq!(
-                binding, expected,
-                "{edits:?} after {kind:?}: {:?}",
-                composer.text
-            );
+            let expected =
+                composer.is_whole(paste).then(|| Binding { label: own.name.into(), id: own.id.clone() });
+            assert_eq!(binding, expected, "{edits:?} after {kind:?}: {:?}", composer.text);
         }
     }
     for ((from, to, removed), keeps) in undo.into_iter().rev() {
@@ -286,24 +236,14 @@ fn check(pastes: usize, edits: &[(Kind, usize)], asked: Asked) {
     assert_eq!(composer.text, text, "{edits:?}");
     assert_eq!(composer.reading(), before, "{edits:?}");
     for (paste, touched) in touched.into_iter().enumerate() {
-        assert_eq!(
-            composer.verdict(paste).is_some(),
-            composer.is_whole(paste),
-            "{edits:?}"
-        );
-        assert!(
-            touched || composer.is_whole(paste),
-            "{edits:?}: an untouched range must live"
-        );
+        assert_eq!(composer.verdict(paste).is_some(), composer.is_whole(paste), "{edits:?}");
+        assert!(touched || composer.is_whole(paste), "{edits:?}: an untouched range must live");
     }
 }
 
 #[test]
 fn two_pastes_and_every_three_edits() {
-    let steps: Vec<(Kind, usize)> = KINDS
-        .into_iter()
-        .flat_map(|kind| [(kind, 0), (kind, 1)])
-        .collect();
+    let steps: Vec<(Kind, usize)> = KINDS.into_iter().flat_map(|kind| [(kind, 0), (kind, 1)]).collect();
     for first in &steps {
         for second in &steps {
             for third in &steps {
@@ -315,15 +255,11 @@ fn two_pastes_and_every_three_edits() {
 
 #[test]
 fn a_million_random_runs_of_four_pastes_and_six_edits() {
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
-    let seed = std::env::var("VOCATIVE_SEED").map_or(now.as_nanos() as u64, |seed| {
-        seed.parse().expect("a number")
-    });
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let seed =
+        std::env::var("VOCATIVE_SEED").map_or(now.as_nanos() as u64, |seed| seed.parse().expect("a number"));
     println!("seed {seed}; run again with VOCATIVE_SEED={seed}");
-    let runs: u64 =
-        std::env::var("VOCATIVE_RUNS").map_or(1_000_000, |runs| runs.parse().expect("a number"));
+    let runs: u64 = std::env::var("VOCATIVE_RUNS").map_or(1_000_000, |runs| runs.parse().expect("a number"));
     std::thread::scope(|scope| {
         for half in 0..2 {
             scope.spawn(move || {
@@ -335,8 +271,7 @@ fn a_million_random_runs_of_four_pastes_and_six_edits() {
                     (state >> 11) as usize % limit
                 };
                 for _ in 0..runs / 2 {
-                    let edits: Vec<(Kind, usize)> =
-                        (0..6).map(|_| (KINDS[below(8)], below(4))).collect();
+                    let edits: Vec<(Kind, usize)> = (0..6).map(|_| (KINDS[below(8)], below(4))).collect();
                     check(4, &edits, Asked::Edited);
                 }
             });

@@ -27,20 +27,10 @@ pub(crate) struct ReserveLabel {
 }
 
 pub(crate) fn reserve_label(given: ReserveLabel) -> Answer {
-    let Around {
-        bindings,
-        personas,
-        members,
-        text,
-    } = given.around;
-    let (roster, draft) = (
-        given::roster(members),
-        given::draft(&bindings, &personas, &[]),
-    );
+    let Around { bindings, personas, members, text } = given.around;
+    let (roster, draft) = (given::roster(members), given::draft(&bindings, &personas, &[]));
     let scope = Scope::new(&roster, &draft);
-    Ok(
-        json!({ "label": vocative::reserve(scope, &given.name, &Id::Nostr(given.key), text.as_deref()) }),
-    )
+    Ok(json!({ "label": vocative::reserve(scope, &given.name, &Id::Nostr(given.key), text.as_deref()) }))
 }
 
 #[derive(Deserialize)]
@@ -58,20 +48,9 @@ struct Selection {
 }
 
 pub(crate) fn reserve_labels(given: ReserveLabels) -> Answer {
-    let Around {
-        bindings,
-        personas,
-        members,
-        text,
-    } = given.around;
-    let (roster, draft) = (
-        given::roster(members),
-        given::draft(&bindings, &personas, &[]),
-    );
-    let choices = given
-        .selections
-        .iter()
-        .map(|choice| (choice.name.as_str(), choice.key.map(Id::Nostr)));
+    let Around { bindings, personas, members, text } = given.around;
+    let (roster, draft) = (given::roster(members), given::draft(&bindings, &personas, &[]));
+    let choices = given.selections.iter().map(|choice| (choice.name.as_str(), choice.key.map(Id::Nostr)));
     let labels = vocative::reserve_all(Scope::new(&roster, &draft), choices, text.as_deref());
     Ok(json!({ "labels": labels }))
 }
@@ -87,35 +66,14 @@ pub(crate) struct PasteFence {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Step {
-    Paste {
-        id: String,
-        label: String,
-        key: Key,
-        text: String,
-        at: usize,
-    },
-    Insert {
-        at: usize,
-        text: String,
-    },
-    Replace {
-        from: usize,
-        to: usize,
-        text: String,
-    },
-    Pick {
-        label: String,
-        key: Key,
-    },
+    Paste { id: String, label: String, key: Key, text: String, at: usize },
+    Insert { at: usize, text: String },
+    Replace { from: usize, to: usize, text: String },
+    Pick { label: String, key: Key },
     Claim(String),
     Clear(bool),
-    Verdict {
-        id: String,
-        vouched: bool,
-    },
-    Expire {
-        id: String,
-    },
+    Verdict { id: String, vouched: bool },
+    Expire { id: String },
 }
 
 /// A composer: its text, its bindings and its fences.
@@ -132,37 +90,24 @@ impl Composer {
         let map = Utf16Map::new(&self.text);
         let bytes = |units| map.to_bytes(units).map(vocative::ByteOffset::get);
         let range = bytes(from).zip(bytes(to)).map(|(from, to)| from..to);
-        range
-            .and_then(|range| Span::new(&self.text, range))
-            .ok_or(format!("no range {from}..{to}"))
+        range.and_then(|range| Span::new(&self.text, range)).ok_or(format!("no range {from}..{to}"))
     }
 
     fn step(&mut self, step: Step) -> Result<(), String> {
         let nobody = Roster::new();
         match step {
-            Step::Paste {
-                id,
-                label,
-                key,
-                text,
-                at,
-            } => {
+            Step::Paste { id, label, key, text, at } => {
                 let span = self.span(at, at)?;
-                let record = PastedRecord {
-                    label,
-                    id: Id::Nostr(key),
-                };
+                let record = PastedRecord { label, id: Id::Nostr(key) };
                 let checks = self.fences.pasted(&self.text, span, &text, &[record]);
-                self.checks
-                    .extend(checks.first().map(|(check, _)| (id, *check)));
+                self.checks.extend(checks.first().map(|(check, _)| (id, *check)));
                 self.text.insert_str(span.start.get(), &text);
             }
             Step::Insert { at, text } => self.replace(at, at, &text)?,
             Step::Replace { from, to, text } => self.replace(from, to, &text)?,
             Step::Pick { label, key } => {
                 let id = Id::Nostr(key);
-                let reserved =
-                    vocative::reserve(Scope::new(&nobody, &self.draft), &label, &id, None);
+                let reserved = vocative::reserve(Scope::new(&nobody, &self.draft), &label, &id, None);
                 self.fences.claim(&label);
                 self.fences.claim(&reserved);
                 self.draft.bind(&reserved, id);
@@ -172,16 +117,13 @@ impl Composer {
             Step::Clear(false) => {}
             Step::Verdict { id, vouched } => {
                 if let Some(check) = self.checks.get(&id) {
-                    self.fences
-                        .verdict(*check, vouched, &self.text, &nobody, &mut self.draft);
+                    self.fences.verdict(*check, vouched, &self.text, &nobody, &mut self.draft);
                 }
             }
             Step::Expire { id } => {
                 if let Some(check) = self.checks.get(&id) {
                     let told = self.fences.expire(*check, &self.text, &nobody, &self.draft);
-                    self.expired.extend(
-                        told.map(|label| json!({ "code": "paste_expired", "label": label })),
-                    );
+                    self.expired.extend(told.map(|label| json!({ "code": "paste_expired", "label": label })));
                 }
             }
         }
@@ -207,21 +149,10 @@ pub(crate) fn paste_fence(given: PasteFence) -> Answer {
     for step in given.steps {
         composer.step(step)?;
     }
-    let Composer {
-        text,
-        draft,
-        fences,
-        expired,
-        ..
-    } = composer;
+    let Composer { text, draft, fences, expired, .. } = composer;
     let bindings: Map<String, Value> = draft
         .bindings()
-        .map(|(label, id)| {
-            (
-                label.to_owned(),
-                given::keys(&[id.clone()]).remove(0).into(),
-            )
-        })
+        .map(|(label, id)| (label.to_owned(), given::keys(&[id.clone()]).remove(0).into()))
         .collect();
     let mut answer = json!({ "text": text, "bindings": bindings, "keys": [] });
     if !expired.is_empty() {
@@ -241,13 +172,8 @@ pub(crate) fn paste_fence(given: PasteFence) -> Answer {
             }
         }
         None => {
-            answer["keys"] = given::keys(
-                &reading
-                    .recipients()
-                    .map_err(|error| error.to_string())?
-                    .keys,
-            )
-            .into()
+            answer["keys"] =
+                given::keys(&reading.recipients().map_err(|error| error.to_string())?.keys).into()
         }
     }
     Ok(answer)

@@ -33,11 +33,7 @@ pub(crate) fn roster(members: Vec<GivenMember>) -> Roster {
     let rows = members.into_iter().map(|member| Member {
         name: member.name,
         id: Id::Nostr(member.key),
-        standing: if member.is_member {
-            Standing::Member
-        } else {
-            Standing::Outsider
-        },
+        standing: if member.is_member { Standing::Member } else { Standing::Outsider },
     });
     rows.collect()
 }
@@ -58,12 +54,7 @@ pub(crate) fn draft(selected: &[Pair], personas: &[String], competing: &[String]
 
 /// Keys as the cases write them: bare hex.
 pub(crate) fn keys(ids: &[Id]) -> Vec<String> {
-    ids.iter()
-        .map(|id| {
-            id.key()
-                .map_or_else(|| id.to_string(), |key| key.to_string())
-        })
-        .collect()
+    ids.iter().map(|id| id.key().map_or_else(|| id.to_string(), |key| key.to_string())).collect()
 }
 
 /// `Err` of the cases.

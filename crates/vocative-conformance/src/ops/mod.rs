@@ -15,10 +15,7 @@ pub(crate) type Answer = Result<Value, String>;
 /// # Errors
 /// An unknown operation, or a `given` that is not of its shape.
 pub fn run(given: &Value) -> Answer {
-    let op = given
-        .get("op")
-        .and_then(Value::as_str)
-        .ok_or("`op` is missing")?;
+    let op = given.get("op").and_then(Value::as_str).ok_or("`op` is missing")?;
     match op {
         "label_offsets" => text::label_offsets(read(given)?),
         "occurrences" => text::occurrences(read(given)?),
@@ -37,8 +34,6 @@ pub fn run(given: &Value) -> Answer {
 fn read<T: DeserializeOwned>(given: &Value) -> Result<T, String> {
     let fields = given.as_object().ok_or("`given` is no object")?;
     let present = fields.iter().filter(|(_, value)| !value.is_null());
-    let present: serde_json::Map<_, _> = present
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let present: serde_json::Map<_, _> = present.map(|(name, value)| (name.clone(), value.clone())).collect();
     serde_json::from_value(Value::Object(present)).map_err(|error| error.to_string())
 }

@@ -18,10 +18,7 @@ pub(crate) fn label_offsets(given: LabelOffsets) -> Answer {
     let roster = Roster::new();
     let reading = Scope::new(&roster, &draft).read(&given.text);
     let map = Utf16Map::new(&given.text);
-    let starts = reading
-        .occurrences()
-        .iter()
-        .map(|occurrence| map.to_utf16(occurrence.span.start));
+    let starts = reading.occurrences().iter().map(|occurrence| map.to_utf16(occurrence.span.start));
     Ok(json!({ "offsets": starts.collect::<Vec<_>>() }))
 }
 
@@ -37,9 +34,7 @@ pub(crate) fn occurrences(given: Occurrences) -> Answer {
     let reading = Scope::new(&roster, &draft).read(&given.text);
     let map = Utf16Map::new(&given.text);
     let drawn = reading.occurrences().iter().map(|occurrence| {
-        let owners = draft
-            .claims_of(&occurrence.span.of(&given.text)[1..])
-            .map(|(label, _)| label);
+        let owners = draft.claims_of(&occurrence.span.of(&given.text)[1..]).map(|(label, _)| label);
         json!({
             "start": map.to_utf16(occurrence.span.start),
             "end": map.to_utf16(occurrence.span.end),
@@ -93,27 +88,21 @@ pub(crate) fn draft_refs(given: DraftRefs) -> Answer {
     for fallback in &given.fallback {
         draft.push(&fallback.label, Claim::Fallback(Id::Nostr(fallback.key)));
     }
-    for (label, claim) in given::draft(&given.selected, &given.personas, &given.competing).claims()
-    {
+    for (label, claim) in given::draft(&given.selected, &given.personas, &given.competing).claims() {
         draft.push(label, claim.clone());
     }
     let roster = given::roster(given.members);
     let reading = Scope::new(&roster, &draft).read(&given.text);
     let is_agent = |label: &str, key| {
         let same = |other: &String| vocative::form(other) == vocative::form(label);
-        let was =
-            |fallback: &Ref| fallback.label == label && fallback.key == key && fallback.is_agent;
+        let was = |fallback: &Ref| fallback.label == label && fallback.key == key && fallback.is_agent;
         given.agent_labels.iter().any(same) || given.fallback.iter().any(was)
     };
     let refs: Vec<Ref> = reading
         .refs()
         .into_iter()
         .filter_map(|binding| Some((binding.id.key()?, binding.label)))
-        .map(|(key, label)| Ref {
-            is_agent: is_agent(&label, key),
-            label,
-            key,
-        })
+        .map(|(key, label)| Ref { is_agent: is_agent(&label, key), label, key })
         .collect();
     let personas = reading.live_personas();
     let mut answer = json!({ "refs": refs });
@@ -133,9 +122,7 @@ pub(crate) struct EvictBindings {
 pub(crate) fn evict_bindings(given: EvictBindings) -> Answer {
     let mut draft = given::draft(&given.bindings, &[], &[]);
     draft.evict(&given.text, given.limit);
-    let left = draft
-        .bindings()
-        .map(|(label, id)| (label, given::keys(&[id.clone()]).remove(0)));
+    let left = draft.bindings().map(|(label, id)| (label, given::keys(&[id.clone()]).remove(0)));
     Ok(json!({ "bindings": left.collect::<Vec<_>>() }))
 }
 
@@ -155,9 +142,7 @@ pub(crate) fn diagnose(given: Diagnose) -> Answer {
     }
     let roster = given::roster(extract.members);
     let map = Utf16Map::new(&extract.text);
-    let told = Scope::new(&roster, &draft)
-        .read(&extract.text)
-        .diagnostics();
+    let told = Scope::new(&roster, &draft).read(&extract.text).diagnostics();
     let told = told.into_iter().map(|diagnostic| {
         let mut row = json!({
             "code": diagnostic.code,
