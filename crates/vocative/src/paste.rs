@@ -174,7 +174,11 @@ impl PasteFences {
             }
         }
         let asked = checks.iter().map(|check| (check.id, check.record.clone())).collect();
+        self.checks.retain(|check| check.state != State::Closed);
         self.checks.extend(checks);
+        // A check whose claim has gone (N-2) could bind nothing any more.
+        let surplus = self.checks.len().saturating_sub(limits::CLAIMS);
+        self.checks.drain(..surplus);
         asked
     }
 
@@ -340,4 +344,113 @@ fn respaced(before: &str, from: usize, inserted: &str, at: usize) -> usize {
     let spaces = before[from..at].chars().zip(inserted.chars());
     let (old, new) = spaces.fold((0, 0), |(old, new), (a, b)| (old + a.len_utf8(), new + b.len_utf8()));
     at - old + new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Member, Standing};
+
+    fn id(number: u8) -> Id {
+        Id::Nostr(Key::from_bytes([number; 32]))
+    }
+
+    fn record(label: &str, number: u8) -> PastedRecord {
+        PastedRecord { label: label.into(), id: id(number) }
+    }
+
+    fn paste(fences: &mut PasteFences, inserted: &str, records: &[PastedRecord]) -> Vec<CheckId> {
+        let nowhere = Span::default();
+        fences.pasted("", nowhere, inserted, records).into_iter().map(|(check, _)| check).collect()
+    }
+
+    #[test]
+    fn only_labels_that_own_pasted_text_are_asked_about() {
+        let mut fences = PasteFences::new();
+        let records = [record("Ada", 1), record("Ada King", 2), record("Bo", 3)];
+        let checks = fences.pasted("", Span::default(), "@Ada King, `@Bo`", &records);
+        assert_eq!(checks.iter().map(|(_, record)| record.label.as_str()).collect::<Vec<_>>(), ["Ada King"]);
+    }
+
+    #[test]
+    fn of_many_occurrences_fifty_are_tracked_and_the_first_of_every_record_is() {
+        let mut fences = PasteFences::new();
+        let text = format!("{}@Bo", "@Ada ".repeat(80));
+        paste(&mut fences, &text, &[record("Ada", 1), record("Bo", 2)]);
+        let tracked: Vec<usize> = fences.checks.iter().map(|check| check.ranges.len()).collect();
+        assert_eq!(tracked, [limits::RANGES_PER_PASTE - 1, 1]);
+        assert_eq!(fences.checks[1].ranges, [(400, 403)]);
+    }
+
+    #[test]
+    fn an_answer_binds_once_and_only_while_open() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        let check = paste(&mut fences, "@Ada", &[record("Ada", 1)])[0];
+        assert!(fences.verdict(check, true, "@Ada", &nobody, &mut draft).is_some());
+        assert!(fences.verdict(check, true, "@Ada", &nobody, &mut draft).is_none());
+        let check = paste(&mut fences, "@Bo", &[record("Bo", 2)])[0];
+        fences.clear();
+        assert!(fences.verdict(check, true, "@Bo", &nobody, &mut draft).is_none());
+        let check = paste(&mut fences, "@Cy", &[record("Cy", 3)])[0];
+        assert_eq!(fences.expire(check, "@Cy", &nobody, &draft), Some("Cy".into()));
+        assert!(
+            fences.verdict(check, true, "@Cy", &nobody, &mut draft).is_none(),
+            "a late answer binds nothing"
+        );
+    }
+
+    #[test]
+    fn redone_text_has_no_range() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        let check = paste(&mut fences, "@Ada", &[record("Ada", 1)])[0];
+        fences.edited("@Ada", Span::at(0, 4), "");
+        fences.edited("", Span::at(0, 0), "@Ada");
+        assert_eq!(fences.recreated(check, "@Ada", &nobody, &draft), Some("Ada".into()));
+        assert!(fences.verdict(check, true, "@Ada", &nobody, &mut draft).is_none());
+    }
+
+    #[test]
+    fn a_refused_name_never_goes_to_a_namesake() {
+        let (mut fences, mut draft) = (PasteFences::new(), Draft::new());
+        let namesake = Member { name: "Ada".into(), id: id(9), standing: Standing::Member };
+        let roster: Roster = [namesake].into_iter().collect();
+        let check = paste(&mut fences, "@Ada hi", &[record("Ada", 1)])[0];
+        fences.verdict(check, false, "@Ada hi", &roster, &mut draft);
+        let mut sent = draft.clone();
+        for (label, claim) in fences.unbound() {
+            sent.push(label, claim);
+        }
+        let reading = Scope::new(&roster, &sent).read("@Ada hi");
+        let error = fences.ambiguous(&reading).expect("two identities are meant");
+        assert_eq!((error.label.as_str(), error.candidates), ("Ada", vec![id(1), id(9)]));
+        // Choosing the namesake is a later claim, and settles it.
+        fences.claim("Ada");
+        draft.bind("Ada", id(9));
+        let reading = Scope::new(&roster, &draft).read("@Ada hi");
+        assert_eq!(fences.ambiguous(&reading), None);
+    }
+
+    #[test]
+    fn a_refused_label_still_owns_its_text() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        draft.bind("Ada", id(9));
+        let check = paste(&mut fences, "@Ada King hi", &[record("Ada King", 1)])[0];
+        fences.verdict(check, false, "@Ada King hi", &nobody, &mut draft);
+        for (label, claim) in fences.unbound() {
+            draft.push(label, claim);
+        }
+        let reading = Scope::new(&nobody, &draft).read("@Ada King hi");
+        assert_eq!(reading.recipients().unwrap().keys, []);
+        assert_eq!(reading.diagnostics()[0].code, crate::Code::NotEligible);
+    }
+
+    #[test]
+    fn the_oldest_claims_go_and_bind_nothing() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        let check = paste(&mut fences, "@Ada", &[record("Ada", 1)])[0];
+        for number in 0..limits::CLAIMS {
+            fences.claim(&format!("name {number}"));
+        }
+        assert!(fences.verdict(check, true, "@Ada", &nobody, &mut draft).is_none());
+    }
 }

@@ -133,3 +133,103 @@ impl Candidate<'_> {
         self.scope.roster.bearers(self.label).any(|member| member.id != *self.id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Member, Roster};
+
+    const A: Key = Key::from_bytes([0xa1; 32]);
+    const B: Key = Key::from_bytes([0xb0; 32]);
+
+    fn roster(members: &[(&str, Key, Standing)]) -> Roster {
+        let rows = members.iter().map(|&(name, key, standing)| Member {
+            name: name.into(),
+            id: key.into(),
+            standing,
+        });
+        rows.collect()
+    }
+
+    /// Reserves `name` for A; `expected` is what follows the name: nothing, or a qualifier.
+    #[test]
+    fn when_a_name_is_taken() {
+        use Standing::{Member, Outsider};
+        for (why, members, bound, text, is_qualified) in [
+            ("free", vec![], vec![], None, false),
+            ("a: bound to another", vec![], vec![Claim::Selected(B.into())], None, true),
+            ("restored for another", vec![], vec![Claim::Fallback(B.into())], None, true),
+            ("held already", vec![], vec![Claim::Selected(A.into())], None, false),
+            ("b: a persona", vec![], vec![Claim::Persona], None, true),
+            ("an old label holds nothing", vec![], vec![Claim::Competing], None, false),
+            (
+                "two namesakes, nothing typed",
+                vec![("Ada", A, Member), ("ADA", B, Member)],
+                vec![],
+                Some("hi"),
+                false,
+            ),
+            (
+                "c: a namesake was typed",
+                vec![("Ada", A, Member), ("ADA", B, Member)],
+                vec![],
+                Some("@ada hi"),
+                true,
+            ),
+            (
+                "typed in code only",
+                vec![("Ada", A, Member), ("ADA", B, Member)],
+                vec![],
+                Some("`@ada`"),
+                false,
+            ),
+            (
+                "an outsider was typed",
+                vec![("Ada", A, Member), ("Ada", B, Outsider)],
+                vec![],
+                Some("@Ada"),
+                false,
+            ),
+            ("d: an outsider takes a member's name", vec![("Ada", B, Member)], vec![], None, true),
+            ("only outsiders share it", vec![("Ada", B, Outsider)], vec![], None, false),
+        ] {
+            let roster = roster(&members);
+            let mut draft = Draft::new();
+            for claim in bound {
+                draft.push("Ada", claim);
+            }
+            let label = reserve(Scope::new(&roster, &draft), " Ada ", &A.into(), text);
+            let expected = if is_qualified { format!("Ada ({A})") } else { "Ada".into() };
+            assert_eq!(label, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn handles_are_never_qualified() {
+        let (roster, mut draft) = (Roster::new(), Draft::new());
+        draft.bind("ada", "github:other".parse().unwrap());
+        let id = "github:ada".parse().unwrap();
+        assert_eq!(reserve(Scope::new(&roster, &draft), "ada", &id, None), "ada");
+    }
+
+    #[test]
+    fn a_qualified_name_that_another_bears_is_numbered() {
+        let borrowed = format!("Ada ({A})");
+        let roster = roster(&[(&borrowed, B, Standing::Member)]);
+        let mut draft = Draft::new();
+        draft.bind("Ada", B.into());
+        assert_eq!(reserve(Scope::new(&roster, &draft), "Ada", &A.into(), None), format!("Ada ({A}) 2"));
+    }
+
+    #[test]
+    fn teams() {
+        let (roster, draft) = (Roster::new(), Draft::new());
+        let members = [("Ada", None), ("Ada", Some(A.into())), ("Bo", Some(B.into()))];
+        let labels = reserve_all(Scope::new(&roster, &draft), members, None);
+        assert_eq!(team_text("Crew", &labels), format!("Crew(@Ada @Ada ({A}) @Bo) "));
+        let (a, b) = (Id::from(A), Id::from(B));
+        assert!(team_is_offered(&[Some(("Ada", Some(&a))), Some(("ada", Some(&b)))]));
+        assert!(!team_is_offered(&[Some(("Ada", Some(&a))), Some(("ada", None))]));
+        assert!(!team_is_offered(&[Some(("Ada", Some(&a))), None]));
+    }
+}
