@@ -5,6 +5,7 @@ mod chars;
 mod index;
 mod scan;
 
+pub mod caret;
 pub mod context;
 pub mod draft;
 pub mod form;
