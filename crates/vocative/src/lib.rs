@@ -2,10 +2,13 @@
 
 mod boundary;
 mod chars;
+mod html_text;
+mod html_tokens;
 mod index;
 mod scan;
 
 pub mod caret;
+pub mod clipboard;
 pub mod context;
 pub mod draft;
 pub mod form;
@@ -15,6 +18,7 @@ pub mod label;
 pub mod limits;
 pub mod markdown;
 pub mod offset;
+pub mod paste_html;
 pub mod present;
 pub mod rank;
 pub mod reading;
