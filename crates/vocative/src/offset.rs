@@ -17,6 +17,11 @@ impl ByteOffset {
         text.is_char_boundary(bytes).then_some(Self(bytes))
     }
 
+    /// For positions the engine has found itself.
+    pub(crate) fn at(bytes: usize) -> Self {
+        Self(bytes)
+    }
+
     /// The number of bytes before this position.
     pub fn get(self) -> usize {
         self.0

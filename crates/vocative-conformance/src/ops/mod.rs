@@ -1,7 +1,10 @@
 //! The operations by name.
 
 mod choice;
+mod clipboard;
+mod editor;
 mod given;
+mod present;
 mod text;
 
 use serde::de::DeserializeOwned;
@@ -26,6 +29,21 @@ pub fn run(given: &Value) -> Answer {
         "reserve_label" => choice::reserve_label(read(given)?),
         "reserve_labels" => choice::reserve_labels(read(given)?),
         "paste_fence" => choice::paste_fence(read(given)?),
+        "clip_build" => clipboard::clip_build(read(given)?),
+        "clip_parse" => clipboard::clip_parse(read(given)?),
+        "clip_visible" => clipboard::clip_visible(read(given)?),
+        "label_trust" => clipboard::label_trust(read(given)?),
+        "chip_match" => clipboard::chip_match(read(given)?),
+        "truncate_key" => present::truncate_key(read(given)?),
+        "display_label" => present::display_label(read(given)?),
+        "cap_chip" => present::cap_chip(read(given)?),
+        "render_matches" | "highlight_matches" => present::matches(read(given)?),
+        "caret_after_separator" => editor::caret_after_separator(read(given)?),
+        "caret_input" => editor::caret_input(read(given)?),
+        "caret_arrow_left" => editor::caret_arrow_left(read(given)?),
+        "trigger" => editor::open_picker(read(given)?),
+        "insert_pick" => editor::insert_pick(read(given)?),
+        "rank" => editor::rank(read(given)?),
         _ => Err(format!("unknown operation `{op}`")),
     }
 }
