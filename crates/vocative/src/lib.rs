@@ -20,6 +20,7 @@ pub mod paste;
 pub mod reading;
 pub mod reserve;
 pub mod roster;
+pub mod wire;
 
 pub use context::{Context, Contexts};
 pub use draft::{Binding, Claim, Draft};
@@ -32,3 +33,4 @@ pub use paste::{CheckId, PasteFences, PastedRecord};
 pub use reading::{Ambiguous, Occurrence, Place, Reading, Recipients, Scope};
 pub use reserve::{reserve, reserve_all};
 pub use roster::{Member, Roster, RowId, Standing};
+pub use wire::{MentionTags, Tag, WireError};
