@@ -9,8 +9,10 @@ mod scan;
 
 pub mod context;
 pub mod draft;
+pub mod edit;
 pub mod explain;
 pub mod form;
+pub mod forward;
 pub mod history;
 pub mod id;
 pub mod label;
