@@ -7,6 +7,7 @@ mod index;
 mod naive;
 mod scan;
 
+pub mod audience;
 pub mod context;
 pub mod draft;
 pub mod edit;
@@ -25,6 +26,7 @@ pub mod reserve;
 pub mod roster;
 pub mod wire;
 
+pub use audience::{Audience, AudienceScope, Audiences};
 pub use context::{Context, Contexts};
 pub use draft::{Binding, Claim, Draft};
 pub use explain::{Code, Diagnostic, Explained, Fate};
