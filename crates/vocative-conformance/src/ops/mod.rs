@@ -4,8 +4,10 @@ mod choice;
 mod clipboard;
 mod editor;
 mod given;
+mod history;
 mod present;
 mod text;
+mod wire;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,6 +46,19 @@ pub fn run(given: &Value) -> Answer {
         "trigger" => editor::open_picker(read(given)?),
         "insert_pick" => editor::insert_pick(read(given)?),
         "rank" => editor::rank(read(given)?),
+        "resolve_history" => history::resolve_history(read(given)?),
+        "edit_open" => history::edit_open(read(given)?),
+        "edit_submit" => history::edit_submit(read(given)?),
+        "edit_overlay" => history::edit_overlay(read(given)?),
+        "added_on_edit" => history::added_on_edit(read(given)?),
+        "order_by_text" => history::order_by_text(read(given)?),
+        "address_tray" => history::address_tray(read(given)?),
+        "forward" => history::forward(read(given)?),
+        "mention_ranges" => history::mention_ranges(read(given)?),
+        "merge_recipients" => wire::merge_recipients(read(given)?),
+        "strip_prefix" => wire::strip_prefix(read(given)?),
+        "reference_tag" => wire::reference_tag(read(given)?),
+        "mention_tags" => wire::mention_tags(read(given)?),
         _ => Err(format!("unknown operation `{op}`")),
     }
 }
