@@ -156,7 +156,7 @@ fn clitic_end(text: &str, first: Judged) -> Option<usize> {
     if !first.is('\'') && !first.is('\u{2019}') {
         return None;
     }
-    let rest = text[first.end..].as_bytes();
+    let rest = &text.as_bytes()[first.end..];
     ["s", "d", "m", "ll", "re", "ve"].iter().find_map(|form| {
         let matches = rest.get(..form.len())?.eq_ignore_ascii_case(form.as_bytes());
         let end = first.end + form.len();

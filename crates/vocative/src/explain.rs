@@ -138,7 +138,7 @@ impl Reading<'_> {
 
     /// What a sender should be told, in text order (D-7).
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let told = self.explain().into_iter().filter_map(|sign| Some((sign.code?, sign)));
+        let told = self.explain().filter_map(|sign| Some((sign.code?, sign)));
         told.map(|(code, sign)| {
             let literal = sign.span.of(self.text);
             let name = literal.chars().next().map_or("", |c| &literal[c.len_utf8()..]);

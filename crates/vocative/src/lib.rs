@@ -1,4 +1,33 @@
 //! Binds an exact occurrence of `@Label` in a text to one exact identity, and never guesses.
+//!
+//! A mention is plain text: `@` and a label. Identity lives beside the text, in bindings while a
+//! message is written and in tags once it is published. This crate says which label owns which
+//! range of a text, which identity a label stands for, and what to tell the sender about every name
+//! that reaches nobody. It does no I/O, reads no clock, and keeps its state in values.
+//!
+//! ```
+//! use vocative::{Draft, Id, Member, Roster, Scope, Standing};
+//!
+//! let mut roster = Roster::new();
+//! let ada: Id = "github:ada".parse()?;
+//! roster.add(Member { name: "Ada King".into(), id: ada.clone(), standing: Standing::Member })?;
+//!
+//! // What the writer has chosen in the picker; nothing here, so names count as typed.
+//! let draft = Draft::new();
+//! let reading = Scope::new(&roster, &draft).read("(@ada king) and @Zed");
+//!
+//! assert_eq!(reading.recipients()?.keys, [ada]);
+//! let told = &reading.diagnostics()[0];
+//! assert_eq!((told.code, told.name.as_str()), (vocative::Code::UnknownName, "Zed"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Begin with [`Scope::read`]. Rule numbers such as `G-11` are those of the specification of
+//! mentions; `ARCHITECTURE.md` says which module holds which.
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
 
 mod boundary;
 mod chars;

@@ -248,15 +248,14 @@ impl PasteFences {
     /// The pasted labels that must go on competing in a send, each without standing for anybody:
     /// expired ones, and those of identities nobody vouched for, which are outsiders.
     pub fn unbound(&self) -> impl Iterator<Item = (&str, Claim)> {
-        let left = self.checks.iter().filter_map(|check| {
+        self.checks.iter().filter_map(|check| {
             let claim = match check.state {
                 State::Expired => Claim::Expired,
                 State::Refused => Claim::Outsider(check.record.id.clone()),
                 State::Open | State::Closed => return None,
             };
             Some((check.record.label.as_str(), claim))
-        });
-        left
+        })
     }
 
     /// The first name of a text that a send must stop at: one that is ambiguous by itself, or

@@ -37,7 +37,8 @@ fn sixty_four_mebibytes_of_signs() {
     let draft = Draft::new();
     let reading = Scope::new(&roster, &draft).read(&text);
     let spans: Vec<_> = reading.occurrences().iter().map(|occurrence| occurrence.span.bytes()).collect();
-    assert_eq!(spans, [0..5], "a sign before a sign refuses the others");
+    assert_eq!(spans.first(), Some(&(0..5)));
+    assert_eq!(spans.len(), 1, "a sign before a sign refuses the others");
     assert_eq!(reading.explain().count(), 64 * MIB);
 }
 

@@ -150,10 +150,8 @@ pub(crate) fn paste_fence(given: PasteFence) -> Answer {
         composer.step(step)?;
     }
     let Composer { text, draft, fences, expired, .. } = composer;
-    let bindings: Map<String, Value> = draft
-        .bindings()
-        .map(|(label, id)| (label.to_owned(), given::keys(&[id.clone()]).remove(0).into()))
-        .collect();
+    let bindings: Map<String, Value> =
+        draft.bindings().map(|(label, id)| (label.to_owned(), given::key(id).into())).collect();
     let mut answer = json!({ "text": text, "bindings": bindings, "keys": [] });
     if !expired.is_empty() {
         answer["diagnostics"] = expired.into();
@@ -172,8 +170,8 @@ pub(crate) fn paste_fence(given: PasteFence) -> Answer {
             }
         }
         None => {
-            answer["keys"] =
-                given::keys(&reading.recipients().map_err(|error| error.to_string())?.keys).into()
+            let recipients = reading.recipients().map_err(|error| error.to_string())?;
+            answer["keys"] = given::keys(&recipients.keys).into();
         }
     }
     Ok(answer)

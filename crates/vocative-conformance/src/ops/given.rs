@@ -52,9 +52,14 @@ pub(crate) fn draft(selected: &[Pair], personas: &[String], competing: &[String]
     draft
 }
 
-/// Keys as the cases write them: bare hex.
+/// A key as the cases write it: bare hex.
+pub(crate) fn key(id: &Id) -> String {
+    id.key().map_or_else(|| id.to_string(), |key| key.to_string())
+}
+
+/// Keys as the cases write them.
 pub(crate) fn keys(ids: &[Id]) -> Vec<String> {
-    ids.iter().map(|id| id.key().map_or_else(|| id.to_string(), |key| key.to_string())).collect()
+    ids.iter().map(key).collect()
 }
 
 /// `Err` of the cases.

@@ -122,7 +122,7 @@ pub(crate) struct EvictBindings {
 pub(crate) fn evict_bindings(given: EvictBindings) -> Answer {
     let mut draft = given::draft(&given.bindings, &[], &[]);
     draft.evict(&given.text, given.limit);
-    let left = draft.bindings().map(|(label, id)| (label, given::keys(&[id.clone()]).remove(0)));
+    let left = draft.bindings().map(|(label, id)| (label, given::key(id)));
     Ok(json!({ "bindings": left.collect::<Vec<_>>() }))
 }
 
