@@ -76,13 +76,13 @@ impl Found {
 
 /// Splits off what can be wrong with the bytes of a line before it is JSON (rule 1).
 pub(crate) fn as_text(line: &[u8]) -> Result<&str, Fault> {
-    if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
+    if line.trim_ascii().is_empty() {
         return Err(Fault::new(Code::BlankLine, "a blank line"));
     }
     if let Some(at) = memchr::memchr(b'\r', line) {
         return Err(Fault::new(Code::CarriageReturn, format!("a carriage return at byte {at}")));
     }
-    let text = std::str::from_utf8(line).map_err(|error| {
+    let text = simdutf8::compat::from_utf8(line).map_err(|error| {
         let detail = format!("bytes that are not UTF-8 at byte {}", error.valid_up_to());
         Fault::new(Code::NotUtf8, detail)
     })?;

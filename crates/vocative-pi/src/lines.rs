@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// The longest line that is read unless told otherwise (rule 1 of section 1.6): 256 MiB.
 pub const MAX_LINE: usize = 256 << 20;
 
-const FIRST_BUFFER: usize = 256 << 10;
+const FIRST_BUFFER: usize = 64 << 10;
 /// The buffer doubles up to this much at a time, so that it stays near the longest line.
 const MAX_GROWTH: usize = 32 << 20;
 

@@ -65,21 +65,31 @@ impl Prefilter {
         }
     }
 
+    /// The first place at or after `from` that may belong to a spelling of the type. Both searches
+    /// go over a part that fits the nearest cache before either goes on to the next.
+    fn find(&self, block: &[u8], mut from: usize) -> Option<usize> {
+        const PART: usize = 16 << 10;
+        while from < block.len() {
+            // A needle may begin at the end of one part and end in the next.
+            let end = block.len().min(from + PART + MARKER_TYPE.len());
+            let part = &block[from..end];
+            let hits = [self.plain.find(part), self.find_escape(part, 0)];
+            if let Some(hit) = hits.into_iter().flatten().min() {
+                return Some(from + hit);
+            }
+            from += PART;
+        }
+        None
+    }
+
     /// Calls `each` with the range of every line of the block that may hold a marker.
     fn candidates(&self, block: &[u8], mut each: impl FnMut(Range<usize>)) {
-        let find_plain = |from: usize| self.plain.find(&block[from..]).map(|at| from + at);
-        let mut plain = find_plain(0);
-        let mut escape = self.find_escape(block, 0);
-        while let Some(hit) = [plain, escape].into_iter().flatten().min() {
+        let mut from = 0;
+        while let Some(hit) = self.find(block, from) {
             let start = memchr::memrchr(b'\n', &block[..hit]).map_or(0, |at| at + 1);
             let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
             each(start..end);
-            if plain.is_some_and(|at| at < end) {
-                plain = find_plain(end);
-            }
-            if escape.is_some_and(|at| at < end) {
-                escape = self.find_escape(block, end);
-            }
+            from = end;
         }
     }
 
@@ -106,7 +116,7 @@ impl Prefilter {
                 }
             }
             first = false;
-            if self.plain.find(block).is_some() || self.find_escape(block, 0).is_some() {
+            if self.find(block, 0).is_some() {
                 return Ok(true);
             }
         }
