@@ -58,11 +58,7 @@ fn at_fifty_random_moments() {
     let (mut killed, mut kept, mut replaced) = (0, 0, 0);
     for round in 0..50 {
         // Each round has something new to write, and half of them no cache.
-        fs::write(
-            sessions.join(format!("new{round}.jsonl")),
-            session(&format!("n{round}"), 10),
-        )
-        .unwrap();
+        fs::write(sessions.join(format!("new{round}.jsonl")), session(&format!("n{round}"), 10)).unwrap();
         if random.next().is_multiple_of(2) {
             let _ = fs::remove_file(home.path().join(".vocative-cache.records"));
         }
@@ -95,10 +91,7 @@ fn at_fifty_random_moments() {
         old = new;
     }
     println!("{killed} killed in time, {kept} kept the old artifact, {replaced} had the new one");
-    assert!(
-        killed > 0 && kept > 0,
-        "the moments are wrong: some are before and some after the rename"
-    );
+    assert!(killed > 0 && kept > 0, "the moments are wrong: some are before and some after the rename");
     let left: Vec<_> = fs::read_dir(home.path())
         .unwrap()
         .map(|item| item.unwrap().file_name().into_string().unwrap())

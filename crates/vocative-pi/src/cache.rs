@@ -112,15 +112,11 @@ fn digest(bytes: &[u8]) -> String {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let mut sums = [
-        0x9e37_79b9_7f4a_7c15,
-        0xbf58_476d_1ce4_e5b9 ^ bytes.len() as u64,
-    ];
+    let mut sums = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9 ^ bytes.len() as u64];
     for word in words.iter().chain([&last]) {
         let word = u64::from_le_bytes(*word);
         sums[0] = fold(sums[0] ^ word, 0xa076_1d64_78bd_642f);
-        sums[1] =
-            sums[1].rotate_left(29) ^ fold(word ^ 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3);
+        sums[1] = sums[1].rotate_left(29) ^ fold(word ^ 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3);
     }
     format!("{:016x}{:016x}", sums[0], sums[1])
 }

@@ -72,11 +72,7 @@ impl<'a> JsonStr<'a> {
     /// The string itself, with lone surrogates as the three bytes that UTF-8 would give them, so
     /// that two strings are equal exactly when their bytes are.
     pub(crate) fn bytes(&self) -> Cow<'a, [u8]> {
-        if self.escaped {
-            Cow::Owned(unescape(self.raw))
-        } else {
-            Cow::Borrowed(self.raw.as_bytes())
-        }
+        if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw.as_bytes()) }
     }
 
     /// The string, where it holds no lone surrogate.
@@ -97,11 +93,7 @@ impl<'a> JsonStr<'a> {
 
     /// Whether the string is this one, however it is escaped.
     pub(crate) fn is(&self, other: &str) -> bool {
-        if self.escaped {
-            *self.bytes() == *other.as_bytes()
-        } else {
-            self.raw == other
-        }
+        if self.escaped { *self.bytes() == *other.as_bytes() } else { self.raw == other }
     }
 }
 
@@ -173,12 +165,7 @@ impl<'a, 's> Scanner<'a, 's> {
     pub(crate) fn new(text: &'a str, scratch: &'s mut Scratch) -> Self {
         scratch.keys.clear();
         let controls = has_controls(text.as_bytes());
-        Self {
-            text,
-            at: 0,
-            controls,
-            scratch,
-        }
+        Self { text, at: 0, controls, scratch }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -234,11 +221,7 @@ impl<'a, 's> Scanner<'a, 's> {
             let start = self.at + 1;
             let key = self.string()?;
             let end = start + key.raw.len();
-            let span = Span {
-                start: start as u32,
-                end: end as u32,
-                escaped: key.escaped,
-            };
+            let span = Span { start: start as u32, end: end as u32, escaped: key.escaped };
             self.note_key(&mut keys, span)?;
             self.skip_space();
             if self.peek() != Some(b':') {
@@ -397,10 +380,7 @@ impl<'a, 's> Scanner<'a, 's> {
 
     fn key_at(&self, span: Span) -> JsonStr<'a> {
         let raw = &self.text[span.start as usize..span.end as usize];
-        JsonStr {
-            raw,
-            escaped: span.escaped,
-        }
+        JsonStr { raw, escaped: span.escaped }
     }
 
     /// Refuses a key that the object already has.
@@ -472,7 +452,7 @@ fn end_or_escape(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes[..bytes.len().min(SHORT)].as_chunks::<8>();
     for (place, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let found = zero(word ^ ONES * b'"' as u64) | zero(word ^ ONES * b'\\' as u64);
+        let found = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')));
         if found != 0 {
             return Some(place * 8 + found.trailing_zeros() as usize / 8);
         }
@@ -543,10 +523,7 @@ mod tests {
 
     #[test]
     fn strings_are_compared_after_unescaping() {
-        let value = |raw: &'static str| JsonStr {
-            raw,
-            escaped: raw.contains('\\'),
-        };
+        let value = |raw: &'static str| JsonStr { raw, escaped: raw.contains('\\') };
         assert!(value(r"\u0063hi").is("chi"));
         assert!(!value("ch").is("chi"));
         assert_eq!(&*value(r"\ud83d\ude00\n").text().unwrap(), "😀\n");
