@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use daachorse::{DoubleArrayAhoCorasickBuilder, MatchKind as DaachorseKind};
 use harness::{Numbers, compare, way};
+use vocative::rank::{Entry, Group, Ranker, RowKind};
 use vocative::{Contexts, Draft, Id, Key, Member, Roster, Scope, Standing};
 
 const SIZE: usize = 10_000;
@@ -23,6 +24,7 @@ fn main() {
     short_message();
     whole_resolve();
     roster_updates();
+    ranking();
 }
 
 fn names(count: usize) -> Vec<String> {
@@ -227,4 +229,30 @@ fn roster_updates() {
         0,
         &mut [way("vocative: roster", || roster(&names).len())],
     );
+}
+
+fn ranking() {
+    for count in [1_000, 10_000, 100_000] {
+        let names = names(count);
+        let ranker: Ranker = names
+            .iter()
+            .map(|name| Entry {
+                group: Group::of(RowKind::Identity, true, false, false),
+                names: [name, "", ""],
+                key: None,
+            })
+            .collect();
+        for query in ["a", "ada", "grace lo", "stein"] {
+            compare(
+                &format!("Ranking {count} names, query `{query}`"),
+                0,
+                &mut [
+                    way("vocative: forms, words, marks, groups", || ranker.rank(query).len()),
+                    way("a loop: lower case and substring, unranked", || {
+                        names.iter().filter(|name| name.to_lowercase().contains(query)).count()
+                    }),
+                ],
+            );
+        }
+    }
 }
