@@ -1,5 +1,6 @@
 //! `vocative inbox`: where a person was named, the newest first.
 
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, Refer
 use crate::context::{Context, Style};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::{conflict, files, terminal, values};
+use crate::{conflict, files, parallel, terminal, values};
 
 /// Arguments of `vocative inbox`.
 #[derive(Debug, clap::Args)]
@@ -102,13 +103,30 @@ pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context)
     let mut progress = Progress::new(context, files.len());
     let mut reduction = Reduction::default();
     let mut outcome = Outcome::Done;
-    for (place, path) in files.iter().enumerate() {
-        let mut problem = |problem: Problem| context.problem(path, &problem);
-        match inputs.read_evidence(place as u32, path, &mut problem) {
-            Some(part) => reduction.absorb(part),
-            None => outcome = Outcome::Problems,
-        }
-        progress.step();
+    let work = |place: usize, path: &Path| {
+        let mut problems = Vec::new();
+        let mut note = |problem: Problem| problems.push(problem);
+        let part = inputs.read_evidence(place as u32, path, &mut note);
+        (part, problems)
+    };
+    let read = parallel::in_order(
+        files,
+        work,
+        |place, (part, problems)| -> Result<(), Infallible> {
+            for problem in &problems {
+                context.problem(&files[place], problem);
+            }
+            match part {
+                Some(part) => reduction.absorb(part),
+                None => outcome = Outcome::Problems,
+            }
+            progress.step();
+            Ok(())
+        },
+    );
+    match read {
+        Ok(()) => {}
+        Err(never) => match never {},
     }
     (reduction, outcome)
 }

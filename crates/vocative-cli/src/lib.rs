@@ -17,6 +17,7 @@ mod files;
 mod inbox;
 mod markers;
 mod outcome;
+mod parallel;
 mod place;
 mod progress;
 mod reduce;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use vocative_pi::lines::MAX_LINE;
@@ -12,7 +12,7 @@ use vocative_pi::{Code, Problem};
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::{files, terminal};
+use crate::{files, parallel, terminal};
 
 /// Arguments of `vocative markers`.
 #[derive(Debug, clap::Args)]
@@ -33,52 +33,82 @@ pub(crate) struct Args {
 
 /// Lists.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
-    let files = files::under(&files::or_sessions(args.paths, context)?)?;
+    let files = files::under(&files::or_sessions(args.paths.clone(), context)?)?;
     let filter = Prefilter::default();
     let mut progress = Progress::new(context, files.len());
-    let (mut outcome, mut count) = (Outcome::Done, 0u64);
-    for path in &files {
-        let mut written = Ok(());
-        let mut problems = Vec::new();
-        let read = File::open(path).and_then(|file| {
-            filter.markers(file, args.max_line, |found| match found {
-                Err(problem) => problems.push(problem),
-                Ok(found) => {
-                    count += 1;
-                    if !args.count && written.is_ok() {
-                        written = tell(path, &found, args.json, &mut context.out);
-                    }
-                }
-            })
-        });
-        if let Err(error) = read {
-            let (code, detail) = (Code::Io, error.to_string());
-            problems.push(Problem { code, line: 0, entry: None, detail });
-        }
-        written?;
-        for problem in problems {
-            context.problem(path, &problem);
+    let (mut outcome, mut count) = (Outcome::Done, 0);
+    let scan = |_: usize, path: &Path| scan(path, &filter, &args);
+    parallel::in_order(&files, scan, |place, scanned| -> Result<(), Failure> {
+        count += scanned.count;
+        context.out.write_all(scanned.text.as_bytes())?;
+        for problem in &scanned.problems {
+            context.problem(&files[place], problem);
             outcome = Outcome::Problems;
         }
         progress.step();
-    }
+        Ok(())
+    })?;
     if args.count {
         writeln!(context.out, "{count}")?;
     }
     Ok(outcome)
 }
 
-fn tell(path: &std::path::Path, found: &Found, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
-    let Found { line, id, marker, .. } = found;
-    let to: Vec<_> = marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
+/// What one file holds.
+#[derive(Default)]
+struct Scanned {
+    count: u64,
+    text: String,
+    problems: Vec<Problem>,
+}
+
+fn scan(path: &Path, filter: &Prefilter, args: &Args) -> Scanned {
+    let mut scanned = Scanned::default();
+    let read = File::open(path).and_then(|file| {
+        filter.markers(file, args.max_line, !args.count, |found| match found {
+            Err(problem) => scanned.problems.push(problem),
+            Ok(found) => {
+                scanned.count += 1;
+                if !args.count {
+                    scanned.text += &told(path, &found, args.json);
+                }
+            }
+        })
+    });
+    if let Err(error) = read {
+        let (code, detail) = (Code::Io, error.to_string());
+        scanned.problems.push(Problem {
+            code,
+            line: 0,
+            entry: None,
+            detail,
+        });
+    }
+    scanned
+}
+
+/// The line of output for a marker.
+fn told(path: &Path, found: &Found, json: bool) -> String {
+    let Found {
+        line, id, marker, ..
+    } = found;
+    let to: Vec<_> = marker
+        .recipients
+        .iter()
+        .map(|to| format!("github:{}", to.login))
+        .collect();
     let actor = format!("github:{}", marker.actor.login);
     if json {
         let object = json!({
             "file": path.to_string_lossy(), "line": line, "id": id, "actor": actor,
             "recipients": to, "session": marker.session, "entry": marker.entry,
         });
-        return writeln!(out, "{}", terminal::json(&object));
+        return terminal::json(&object) + "\n";
     }
     let path = terminal::line(&path.display().to_string());
-    writeln!(out, "{path}:{line}: {actor} names {} in {}/{}", to.join(" and "), marker.session, marker.entry)
+    let (to, target) = (
+        to.join(" and "),
+        format!("{}/{}", marker.session, marker.entry),
+    );
+    format!("{path}:{line}: {actor} names {to} in {target}\n")
 }

@@ -1,6 +1,7 @@
 //! `vocative reduce` and `vocative merge`: many inputs to one artifact, or one artifact each.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,13 +10,13 @@ use vocative_pi::artifact::Artifact;
 use vocative_pi::fetch::header_of;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::store::{CACHE_NAME, Folder, StoreError, Written};
-use vocative_pi::{Options, Part, Problem, Reader, Reduction};
+use vocative_pi::{Keeper, Options, Part, ReadFile, Reader, Reduction};
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::place::Place;
 use crate::progress::Progress;
-use crate::{conflict, files, terminal};
+use crate::{conflict, files, parallel, terminal};
 
 /// Arguments of `vocative reduce`.
 #[derive(Debug, clap::Args)]
@@ -97,25 +98,7 @@ impl Job {
         if files.is_empty() {
             return Err(Failure::new(Outcome::NotFound, "no_sessions", "no session files were found"));
         }
-        let mut reader = self.reader(&place);
-        let mut progress = Progress::new(context, files.len());
-        let (mut invalid, mut conflicts) = (false, false);
-        let mut done = Vec::new();
-        for members in self.groups(&files) {
-            let group = self.read(&members, &files, &mut reader, &mut progress, context);
-            for conflict in group.reduction.conflicts() {
-                conflict::tell(conflict, &files, context);
-                conflicts = true;
-            }
-            invalid |= !group.skipped.is_empty();
-            let is_good = group.reduction.conflicts().is_empty()
-                && (group.skipped.is_empty() || self.skip_invalid && group.skipped.len() < members.len());
-            if is_good {
-                done.push(group);
-            }
-        }
-        drop(progress);
-        reader.finish();
+        let (done, conflicts, invalid) = self.read(&files, &place, context);
         let outcome = match (conflicts, invalid) {
             (true, _) => Outcome::Conflict,
             (false, true) => Outcome::Problems,
@@ -129,13 +112,94 @@ impl Job {
         Ok(outcome)
     }
 
-    fn reader(&self, place: &Place) -> Reader {
-        let options = Options { max_line: self.common.max_line, ..Options::default() };
+    fn reader(&self, place: &Place) -> (Reader, Option<Keeper>) {
+        let options = Options {
+            max_line: self.common.max_line,
+            ..Options::default()
+        };
         match place.folder() {
             Some(folder) if folder.is_dir() || std::fs::create_dir_all(folder).is_ok() => {
-                Reader::with_cache(options, &folder.join(CACHE_NAME), self.verify)
+                let cache = folder.join(CACHE_NAME);
+                let (reader, keeper) = Reader::with_cache(options, &cache, self.verify);
+                (reader, Some(keeper))
             }
-            _ => Reader::new(options),
+            _ => (Reader::new(options), None),
+        }
+    }
+
+    /// Reads everything. Gives the groups that may be written, and whether there were conflicts
+    /// and invalid inputs.
+    fn read(
+        &self,
+        files: &[PathBuf],
+        place: &Place,
+        context: &mut Context,
+    ) -> (Vec<Group>, bool, bool) {
+        let (reader, mut keeper) = self.reader(place);
+        let mut progress = Progress::new(context, files.len());
+        let groups = self.groups(files);
+        let order: Vec<usize> = groups.iter().flatten().copied().collect();
+        let ordered: Vec<&PathBuf> = order.iter().map(|place| &files[*place]).collect();
+        let mut sizes = groups.iter().map(Vec::len);
+        let (mut left, mut size) = (0, 0);
+        let mut group = Group::default();
+        let (mut done, mut conflicts, mut invalid) = (Vec::new(), false, false);
+        let work = |place: usize, path: &Path| reader.read(order[place] as u32, path);
+        let read = parallel::in_order(
+            &ordered,
+            work,
+            |place, mut read| -> Result<(), Infallible> {
+                if left == 0 {
+                    size = sizes.next().expect("each file is in a group");
+                    left = size;
+                }
+                keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
+                self.take(read, ordered[place], &mut group, context);
+                progress.step();
+                left -= 1;
+                if left == 0 {
+                    let group = std::mem::take(&mut group);
+                    for conflict in group.reduction.conflicts() {
+                        conflict::tell(conflict, files, context);
+                        conflicts = true;
+                    }
+                    let skipped = group.skipped.len();
+                    invalid |= skipped > 0;
+                    let is_whole = skipped == 0 || self.skip_invalid && skipped < size;
+                    if is_whole && group.reduction.conflicts().is_empty() {
+                        done.push(group);
+                    }
+                }
+                Ok(())
+            },
+        );
+        match read {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+        if let Some(keeper) = keeper {
+            keeper.finish(&reader);
+        }
+        (done, conflicts, invalid)
+    }
+
+    /// Takes what reading a file came to into its group.
+    fn take(&self, read: ReadFile, path: &Path, group: &mut Group, context: &mut Context) {
+        for problem in &read.problems {
+            context.problem(path, problem);
+        }
+        match read.part {
+            Some(Part {
+                is_artifact: false, ..
+            }) if self.artifacts_only => {
+                let message = format!("{} is no reduced artifact", path.display());
+                let details = json!({ "file": path.to_string_lossy() });
+                let failure = Failure::new(Outcome::Problems, "not_an_artifact", message);
+                context.tell(&failure.with(details));
+                group.skipped.push(path.to_owned());
+            }
+            Some(part) => group.reduction.absorb(part.reduction),
+            None => group.skipped.push(path.to_owned()),
         }
     }
 
@@ -152,34 +216,6 @@ impl Job {
             by_session.entry(name).or_default().push(place);
         }
         by_session.into_values().collect()
-    }
-
-    fn read(
-        &self,
-        members: &[usize],
-        files: &[PathBuf],
-        reader: &mut Reader,
-        progress: &mut Progress,
-        context: &mut Context,
-    ) -> Group {
-        let mut group = Group::default();
-        for member in members {
-            let path = &files[*member];
-            let mut told = |problem: Problem| context.problem(path, &problem);
-            match reader.read(*member as u32, path, &mut told) {
-                Some(Part { is_artifact: false, .. }) if self.artifacts_only => {
-                    let message = format!("{} is no reduced artifact", path.display());
-                    let details = json!({ "file": path.to_string_lossy() });
-                    let failure = Failure::new(Outcome::Problems, "not_an_artifact", message);
-                    context.tell(&failure.with(details));
-                    group.skipped.push(path.clone());
-                }
-                Some(part) => group.reduction.absorb(part.reduction),
-                None => group.skipped.push(path.clone()),
-            }
-            progress.step();
-        }
-        group
     }
 
     fn write(&self, done: &[Group], place: &Place, context: &mut Context) -> Result<(), Failure> {

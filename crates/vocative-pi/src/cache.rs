@@ -69,6 +69,8 @@ pub(crate) struct Record {
     sample: String,
     lines: u64,
     is_artifact: bool,
+    /// The id of the entry that continues an artifact.
+    continued_by: Option<String>,
     has_tail: bool,
     header: String,
     has_parent: bool,
@@ -259,6 +261,11 @@ impl Record {
         Some(reduction)
     }
 
+    /// The id of the first entry after an artifact.
+    pub(crate) fn leaf(&self) -> Option<String> {
+        self.continued_by.clone()
+    }
+
     /// Whether the file is an artifact.
     pub(crate) fn is_artifact(&self) -> bool {
         self.is_artifact
@@ -313,16 +320,8 @@ impl NewCache {
     }
 
     /// Notes a file that was read.
-    pub(crate) fn add(&mut self, path: &str, file: &File, state: &State<'_>) -> io::Result<()> {
-        let checked = state.checked;
-        let mut tree = (checked.users.len() as u64).to_le_bytes().to_vec();
-        for (index, at) in &checked.users {
-            tree.extend_from_slice(&index.0.to_le_bytes());
-            tree.extend_from_slice(&at.millis().to_le_bytes());
-        }
-        tree.extend_from_slice(&checked.tree.to_bytes());
-        let mut record = state.record(sample(file, checked.covered)?);
-        self.write(path, &mut record, &tree)
+    pub(crate) fn add(&mut self, mut noted: Noted) -> io::Result<()> {
+        self.write(&noted.path, &mut noted.record, &noted.tree)
     }
 
     /// Keeps what the old cache knows of files that this run did not read and that still exist,
@@ -353,6 +352,28 @@ impl NewCache {
             // What is left over is overwritten or removed by a later run.
             let _ = std::fs::remove_file(new_path(&path));
         }
+    }
+}
+
+/// What is to be noted of a file that was read.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    path: String,
+    record: Box<Record>,
+    tree: Vec<u8>,
+}
+
+impl Noted {
+    pub(crate) fn new(path: String, file: &File, state: &State<'_>) -> io::Result<Self> {
+        let checked = state.checked;
+        let mut tree = (checked.users.len() as u64).to_le_bytes().to_vec();
+        for (index, at) in &checked.users {
+            tree.extend_from_slice(&index.0.to_le_bytes());
+            tree.extend_from_slice(&at.millis().to_le_bytes());
+        }
+        tree.extend_from_slice(&checked.tree.to_bytes());
+        let record = Box::new(state.record(sample(file, checked.covered)?));
+        Ok(Self { path, record, tree })
     }
 }
 
@@ -397,6 +418,8 @@ impl State<'_> {
             sample,
             lines: checked.lines,
             is_artifact: checked.is_artifact,
+            continued_by: (checked.is_artifact && checked.lines > 3)
+                .then(|| checked.tree.id(EntryIndex(2))),
             has_tail: self.has_tail,
             header: header.id.as_str().to_owned(),
             has_parent: header.has_parent,

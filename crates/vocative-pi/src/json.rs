@@ -447,12 +447,14 @@ fn quick_hash(key: &[u8]) -> u64 {
 fn end_or_escape(bytes: &[u8]) -> Option<usize> {
     const SHORT: usize = 64;
     const ONES: u64 = 0x0101_0101_0101_0101;
+    const QUOTES: u64 = ONES * b'"' as u64;
+    const BACKSLASHES: u64 = ONES * b'\\' as u64;
     // The highest bit of the first byte that is zero, and perhaps of some after it.
     let zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let (words, _) = bytes[..bytes.len().min(SHORT)].as_chunks::<8>();
     for (place, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let found = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')));
+        let found = zero(word ^ QUOTES) | zero(word ^ BACKSLASHES);
         if found != 0 {
             return Some(place * 8 + found.trailing_zeros() as usize / 8);
         }

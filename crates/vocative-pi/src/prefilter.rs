@@ -123,6 +123,7 @@ impl Prefilter {
     }
 
     /// Finds every marker of a file, without a check of what stands around it: each is a claim.
+    /// Line numbers cost a look at every byte; without `numbers` they are all 0.
     ///
     /// # Errors
     /// What reading the source says.
@@ -130,6 +131,7 @@ impl Prefilter {
         &self,
         source: impl Read,
         max_line: usize,
+        numbers: bool,
         mut each: impl FnMut(Result<Found, Problem>),
     ) -> io::Result<()> {
         let mut lines = Lines::new(source, 0, max_line);
@@ -140,7 +142,8 @@ impl Prefilter {
             match lines.block()? {
                 Block::Lines(block) => {
                     self.candidates(block, |range| {
-                        let number = || before + 1 + count_lines(&block[..range.start]);
+                        let count = || before + 1 + count_lines(&block[..range.start]);
+                        let number = || if numbers { count() } else { 0 };
                         if let Some(result) = found(&block[range.clone()], &mut scratch) {
                             each(result.map_err(|fault| fault.at(number(), None)).map(|(id, marker)| {
                                 let offset = offset + range.start as u64;
@@ -148,7 +151,7 @@ impl Prefilter {
                             }));
                         }
                     });
-                    before += count_lines(block);
+                    before += if numbers { count_lines(block) } else { 0 };
                 }
                 Block::TooLong => {
                     before += 1;
@@ -207,7 +210,7 @@ mod tests {
         let mut found = Vec::new();
         let filter = Prefilter::default();
         filter
-            .markers(text.as_bytes(), 1 << 20, |marker| {
+            .markers(text.as_bytes(), 1 << 20, true, |marker| {
                 let marker = marker.unwrap();
                 assert!(text[marker.offset as usize..].starts_with(&entry("", "")[..15]));
                 found.push((marker.line, marker.id.as_str().to_owned()));
@@ -229,7 +232,7 @@ mod tests {
             }
             let text = format!("{}\n{}\n", entry("x", &other), entry("y", &spelled.concat()));
             let mut ids = Vec::new();
-            Prefilter::default().markers(text.as_bytes(), 1 << 20, |marker| ids.push(marker.unwrap().id.as_str().to_owned())).unwrap();
+            Prefilter::default().markers(text.as_bytes(), 1 << 20, true, |marker| ids.push(marker.unwrap().id.as_str().to_owned())).unwrap();
             proptest::prop_assert_eq!(ids, ["y"]);
         }
     }
