@@ -109,21 +109,17 @@ pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context)
         let part = inputs.read_evidence(place as u32, path, &mut note);
         (part, problems)
     };
-    let read = parallel::in_order(
-        files,
-        work,
-        |place, (part, problems)| -> Result<(), Infallible> {
-            for problem in &problems {
-                context.problem(&files[place], problem);
-            }
-            match part {
-                Some(part) => reduction.absorb(part),
-                None => outcome = Outcome::Problems,
-            }
-            progress.step();
-            Ok(())
-        },
-    );
+    let read = parallel::in_order(files, work, |place, (part, problems)| -> Result<(), Infallible> {
+        for problem in &problems {
+            context.problem(&files[place], problem);
+        }
+        match part {
+            Some(part) => reduction.absorb(part),
+            None => outcome = Outcome::Problems,
+        }
+        progress.step();
+        Ok(())
+    });
     match read {
         Ok(()) => {}
         Err(never) => match never {},

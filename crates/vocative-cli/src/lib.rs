@@ -1,5 +1,5 @@
 //! The command `vocative`: arguments, output and exit codes over the libraries, and no rule of
-//! any kind. A subcommand is one module with `Args` and `run`; it is listed in [`Command`].
+//! any kind. A subcommand is one module with `Args` and `run`; it is listed in `Command`.
 //!
 //! The command is a library only so that the man page can be made from [`command`].
 

@@ -113,10 +113,7 @@ impl Job {
     }
 
     fn reader(&self, place: &Place) -> (Reader, Option<Keeper>) {
-        let options = Options {
-            max_line: self.common.max_line,
-            ..Options::default()
-        };
+        let options = Options { max_line: self.common.max_line, ..Options::default() };
         match place.folder() {
             Some(folder) if folder.is_dir() || std::fs::create_dir_all(folder).is_ok() => {
                 let cache = folder.join(CACHE_NAME);
@@ -129,12 +126,7 @@ impl Job {
 
     /// Reads everything. Gives the groups that may be written, and whether there were conflicts
     /// and invalid inputs.
-    fn read(
-        &self,
-        files: &[PathBuf],
-        place: &Place,
-        context: &mut Context,
-    ) -> (Vec<Group>, bool, bool) {
+    fn read(&self, files: &[PathBuf], place: &Place, context: &mut Context) -> (Vec<Group>, bool, bool) {
         let (reader, mut keeper) = self.reader(place);
         let mut progress = Progress::new(context, files.len());
         let groups = self.groups(files);
@@ -145,34 +137,30 @@ impl Job {
         let mut group = Group::default();
         let (mut done, mut conflicts, mut invalid) = (Vec::new(), false, false);
         let work = |place: usize, path: &Path| reader.read(order[place] as u32, path);
-        let read = parallel::in_order(
-            &ordered,
-            work,
-            |place, mut read| -> Result<(), Infallible> {
-                if left == 0 {
-                    size = sizes.next().expect("each file is in a group");
-                    left = size;
+        let read = parallel::in_order(&ordered, work, |place, mut read| -> Result<(), Infallible> {
+            if left == 0 {
+                size = sizes.next().expect("each file is in a group");
+                left = size;
+            }
+            keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
+            self.take(read, ordered[place], &mut group, context);
+            progress.step();
+            left -= 1;
+            if left == 0 {
+                let group = std::mem::take(&mut group);
+                for conflict in group.reduction.conflicts() {
+                    conflict::tell(conflict, files, context);
+                    conflicts = true;
                 }
-                keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
-                self.take(read, ordered[place], &mut group, context);
-                progress.step();
-                left -= 1;
-                if left == 0 {
-                    let group = std::mem::take(&mut group);
-                    for conflict in group.reduction.conflicts() {
-                        conflict::tell(conflict, files, context);
-                        conflicts = true;
-                    }
-                    let skipped = group.skipped.len();
-                    invalid |= skipped > 0;
-                    let is_whole = skipped == 0 || self.skip_invalid && skipped < size;
-                    if is_whole && group.reduction.conflicts().is_empty() {
-                        done.push(group);
-                    }
+                let skipped = group.skipped.len();
+                invalid |= skipped > 0;
+                let is_whole = skipped == 0 || self.skip_invalid && skipped < size;
+                if is_whole && group.reduction.conflicts().is_empty() {
+                    done.push(group);
                 }
-                Ok(())
-            },
-        );
+            }
+            Ok(())
+        });
         match read {
             Ok(()) => {}
             Err(never) => match never {},
@@ -189,9 +177,7 @@ impl Job {
             context.problem(path, problem);
         }
         match read.part {
-            Some(Part {
-                is_artifact: false, ..
-            }) if self.artifacts_only => {
+            Some(Part { is_artifact: false, .. }) if self.artifacts_only => {
                 let message = format!("{} is no reduced artifact", path.display());
                 let details = json!({ "file": path.to_string_lossy() });
                 let failure = Failure::new(Outcome::Problems, "not_an_artifact", message);

@@ -418,8 +418,7 @@ impl State<'_> {
             sample,
             lines: checked.lines,
             is_artifact: checked.is_artifact,
-            continued_by: (checked.is_artifact && checked.lines > 3)
-                .then(|| checked.tree.id(EntryIndex(2))),
+            continued_by: (checked.is_artifact && checked.lines > 3).then(|| checked.tree.id(EntryIndex(2))),
             has_tail: self.has_tail,
             header: header.id.as_str().to_owned(),
             has_parent: header.has_parent,

@@ -1,6 +1,6 @@
 //! One line of a session file: its JSON, and the shape that rules 1 to 4 of section 1.6 ask of a
 //! line by itself. What a line means among others (unique ids, parents, evidence) is the business
-//! of [`crate::check`].
+//! of [`mod@crate::check`].
 
 use crate::ids::SessionId;
 use crate::json::{Kind, Scanner, Scratch, Value};

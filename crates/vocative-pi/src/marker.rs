@@ -1,7 +1,7 @@
 //! Mention evidence: the data of a `chi.messaging.mentions` entry (section 4.1).
 //!
 //! What is checked here concerns the data alone; that the target is an ancestor and a message of
-//! the user is checked where the tree is known, in [`crate::check`].
+//! the user is checked where the tree is known, in [`mod@crate::check`].
 
 use vocative::Login;
 
