@@ -1,2 +1,50 @@
-//! Tasks.
-fn main() {}
+//! Builds, runs and tests the whole: `cargo xtask TASK`.
+
+mod bench;
+mod demo;
+mod man;
+mod run;
+mod test;
+mod wasm;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask TASK
+
+  demo      build the command and show an inbox over the recorded sessions
+  test      every test of every surface, with formatting, lints, documentation and licences
+  wasm      compile the engine for WebAssembly
+  bench     time the engine beside its peers and write benches/RECORD.md
+  fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
+  corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
+  man       write the man pages to target/man";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    let result = match arguments.first().map(String::as_str) {
+        Some("demo") => demo::run(),
+        Some("test") => test::run(),
+        Some("wasm") => wasm::run(),
+        Some("bench") => bench::run(),
+        Some("fuzz") => bench::fuzz(rest),
+        Some("corpus") => bench::corpus(rest),
+        Some("man") => man::run(),
+        Some("help" | "--help" | "-h") => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\ncargo xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -33,12 +33,8 @@ print(duckdb.sql(f"""select count(*) from read_json('{sys.argv[1]}/**/*.jsonl',
 /// The wall time and the highest resident memory of a run, and what it wrote.
 fn run(program: &str, arguments: &[&str]) -> Option<(Duration, u64, String)> {
     let started = Instant::now();
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
+    let mut child =
+        Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let reader = child.stdout.take().expect("it is piped");
     let output = std::thread::spawn(move || std::io::read_to_string(reader).unwrap_or_default());
@@ -54,9 +50,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<(Duration, u64, String)> {
         std::thread::park_timeout(Duration::from_millis(2));
     };
     let time = started.elapsed();
-    ended
-        .success()
-        .then(|| (time, peak, output.join().unwrap_or_default()))
+    ended.success().then(|| (time, peak, output.join().unwrap_or_default()))
 }
 
 fn measure(name: &str, runs: usize, program: &str, arguments: &[&str]) {
@@ -68,17 +62,12 @@ fn measure(name: &str, runs: usize, program: &str, arguments: &[&str]) {
     let peak = results.iter().map(|(_, peak, _)| peak).max().unwrap_or(&0) / 1024;
     let said = output.lines().next_back().unwrap_or_default();
     let said = said.rsplit('/').next().unwrap_or_default();
-    println!(
-        "| {name} | {:.3} s | {peak} MiB | {said} |",
-        time.as_secs_f64()
-    );
+    println!("| {name} | {:.3} s | {peak} MiB | {said} |", time.as_secs_f64());
 }
 
 fn main() {
     // `cargo bench` adds an argument of its own, and `cargo test` runs this without a folder.
-    let folder = std::env::args()
-        .skip(1)
-        .find(|argument| !argument.starts_with('-'));
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let Some(folder) = folder.filter(|folder| Path::new(folder).is_dir()) else {
         println!("no corpus: give the folder that the example `corpus` wrote");
         return;
@@ -91,67 +80,17 @@ fn main() {
     let needle = "chi.messaging.mentions";
     println!("| what | best time | peak memory | last line |\n| --- | --- | --- | --- |");
     let sum = "rg -F --no-ignore -c --no-filename \"$1\" \"$0\" | awk '{n += $1} END {print n}'";
-    measure(
-        "ripgrep, fixed text",
-        RUNS,
-        "rg",
-        &["-F", "--no-ignore", "-c", needle, folder],
-    );
-    measure(
-        "ripgrep, fixed text, summed",
-        RUNS,
-        "sh",
-        &["-c", sum, folder, needle],
-    );
-    measure(
-        "vocative markers --count",
-        RUNS,
-        vocative,
-        &["markers", "--count", folder],
-    );
+    measure("ripgrep, fixed text", RUNS, "rg", &["-F", "--no-ignore", "-c", needle, folder]);
+    measure("ripgrep, fixed text, summed", RUNS, "sh", &["-c", sum, folder, needle]);
+    measure("vocative markers --count", RUNS, vocative, &["markers", "--count", folder]);
     measure("vocative markers", RUNS, vocative, &["markers", folder]);
-    measure(
-        "grep -F",
-        RUNS,
-        "sh",
-        &[
-            "-c",
-            "LC_ALL=C grep -rhF \"$1\" \"$0\" | wc -l",
-            folder,
-            needle,
-        ],
-    );
+    measure("grep -F", RUNS, "sh", &["-c", "LC_ALL=C grep -rhF \"$1\" \"$0\" | wc -l", folder, needle]);
     measure("vocative check", RUNS, vocative, &["check", folder]);
     let verify = ["reduce", "--verify", folder, "-o", artifact];
     measure("vocative reduce, everything read", RUNS, vocative, &verify);
-    measure(
-        "vocative reduce, nothing new",
-        RUNS,
-        vocative,
-        &["reduce", folder, "-o", artifact],
-    );
-    measure(
-        "vocative inbox",
-        RUNS,
-        vocative,
-        &["inbox", "--me", "github:user5", folder],
-    );
-    measure(
-        "vocative inbox of the artifact",
-        RUNS,
-        vocative,
-        &["inbox", "--me", "github:user5", artifact],
-    );
-    measure(
-        "DuckDB, explicit columns",
-        2,
-        "python3",
-        &["-c", DUCKDB, folder],
-    );
-    measure(
-        "Node, JSON.parse of each line",
-        2,
-        "node",
-        &["-e", NODE, folder],
-    );
+    measure("vocative reduce, nothing new", RUNS, vocative, &["reduce", folder, "-o", artifact]);
+    measure("vocative inbox", RUNS, vocative, &["inbox", "--me", "github:user5", folder]);
+    measure("vocative inbox of the artifact", RUNS, vocative, &["inbox", "--me", "github:user5", artifact]);
+    measure("DuckDB, explicit columns", 2, "python3", &["-c", DUCKDB, folder]);
+    measure("Node, JSON.parse of each line", 2, "node", &["-e", NODE, folder]);
 }

@@ -45,11 +45,7 @@ impl Sink for Tell<'_> {
             return;
         }
         self.failed = if self.json {
-            writeln!(
-                self.out,
-                "{}",
-                terminal::json(&problem_json(self.path, &problem))
-            )
+            writeln!(self.out, "{}", terminal::json(&problem_json(self.path, &problem)))
         } else {
             writeln!(self.out, "{}", problem_text(self.path, &problem))
         };
@@ -63,33 +59,18 @@ impl Sink for Tell<'_> {
 /// Checks.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
     let files = files::under(&args.paths)?;
-    let options = Options {
-        lenient: args.lenient,
-        max_line: args.max_line,
-        offsets: false,
-    };
+    let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let mut progress = Progress::new(context, files.len());
     let mut invalid = 0;
     for path in &files {
         let failed = Ok(());
-        let mut tell = Tell {
-            path,
-            json: args.json,
-            out: &mut context.out,
-            failed,
-            evidence: 0,
-        };
+        let mut tell = Tell { path, json: args.json, out: &mut context.out, failed, evidence: 0 };
         let checked = File::open(path).and_then(|file| check(file, options, &mut tell));
         let is_valid = match &checked {
             Ok(checked) => checked.is_valid(),
             Err(error) => {
                 let (code, detail) = (Code::Io, error.to_string());
-                tell.problem(Problem {
-                    code,
-                    line: 0,
-                    entry: None,
-                    detail,
-                });
+                tell.problem(Problem { code, line: 0, entry: None, detail });
                 false
             }
         };
@@ -112,15 +93,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     }
     if !args.json {
         let files = files.len();
-        writeln!(
-            context.out,
-            "{files} files, {} valid, {invalid} invalid",
-            files - invalid
-        )?;
+        writeln!(context.out, "{files} files, {} valid, {invalid} invalid", files - invalid)?;
     }
-    Ok(if invalid == 0 {
-        Outcome::Done
-    } else {
-        Outcome::Problems
-    })
+    Ok(if invalid == 0 { Outcome::Done } else { Outcome::Problems })
 }

@@ -80,11 +80,7 @@ impl Context {
         if self.json {
             eprintln!("{}", failure.to_json());
         } else {
-            eprintln!(
-                "error[{}]: {}",
-                failure.code,
-                terminal::line(&failure.message)
-            );
+            eprintln!("error[{}]: {}", failure.code, terminal::line(&failure.message));
         }
     }
 
@@ -119,20 +115,9 @@ impl Context {
 
 /// A problem for a person: where, what, and what to do.
 pub(crate) fn problem_text(path: &Path, problem: &Problem) -> String {
-    let kind = if problem.is_warning() {
-        "warning"
-    } else {
-        "error"
-    };
-    let place = if problem.line > 0 {
-        format!(":{}", problem.line)
-    } else {
-        String::new()
-    };
-    let entry = problem
-        .entry
-        .as_ref()
-        .map_or(String::new(), |entry| format!(" entry {entry}:"));
+    let kind = if problem.is_warning() { "warning" } else { "error" };
+    let place = if problem.line > 0 { format!(":{}", problem.line) } else { String::new() };
+    let entry = problem.entry.as_ref().map_or(String::new(), |entry| format!(" entry {entry}:"));
     let code = problem.code;
     terminal::line(&format!(
         "{}{place}: {kind}[{code}]:{entry} {}; {}",

@@ -24,19 +24,12 @@ pub(crate) fn or_sessions(paths: Vec<PathBuf>, context: &Context) -> Result<Vec<
         return Ok(paths);
     }
     let unknown = || Failure::usage("no PATH was given, and there is no home folder to look in");
-    context
-        .environment
-        .session_dir()
-        .map(|folder| vec![folder])
-        .ok_or_else(unknown)
+    context.environment.session_dir().map(|folder| vec![folder]).ok_or_else(unknown)
 }
 
 /// The folder of reduced artifacts, if there is one.
 pub(crate) fn reduced(context: &Context) -> Option<PathBuf> {
-    context
-        .environment
-        .reduced_dir()
-        .filter(|folder| folder.is_dir())
+    context.environment.reduced_dir().filter(|folder| folder.is_dir())
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
@@ -44,15 +37,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
         std::io::ErrorKind::NotFound => Outcome::NotFound,
         _ => Outcome::Problems,
     };
-    let code = if outcome == Outcome::NotFound {
-        "path_not_found"
-    } else {
-        "io"
-    };
-    Failure::new(
-        outcome,
-        code,
-        format!("cannot read {}: {error}", path.display()),
-    )
-    .with(serde_json::json!({ "path": path.to_string_lossy() }))
+    let code = if outcome == Outcome::NotFound { "path_not_found" } else { "io" };
+    Failure::new(outcome, code, format!("cannot read {}: {error}", path.display()))
+        .with(serde_json::json!({ "path": path.to_string_lossy() }))
 }

@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 use vocative::Login;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::query::Query;
-use vocative_pi::{
-    Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp,
-};
+use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp};
 
 use crate::classify::{self, Classifier, Message, Settings, Verdict};
 use crate::context::{Context, Style};
@@ -72,11 +70,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     } else {
         None
     };
-    let options = Options {
-        lenient: args.lenient,
-        max_line: args.max_line,
-        offsets: false,
-    };
+    let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
     let (reduction, mut outcome) = gather(&files, options, context);
     for conflict in reduction.conflicts() {
@@ -97,17 +91,11 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         let mut fetched = wanted.then(|| fetch(&mut library, key, reference, classifier.as_mut()));
         if let Some(fetched) = &fetched {
             let failed = fetched.text.is_err() || matches!(fetched.verdict, Some(Err(_)));
-            outcome = if failed && outcome == Outcome::Done {
-                Outcome::Problems
-            } else {
-                outcome
-            };
+            outcome = if failed && outcome == Outcome::Done { Outcome::Problems } else { outcome };
         }
         let verdict = fetched.as_mut().and_then(|fetched| fetched.verdict.take());
         // A text that was only classified is not shown; that there is none is told all the same.
-        let text = fetched
-            .map(|fetched| fetched.text)
-            .filter(|text| args.show || text.is_err());
+        let text = fetched.map(|fetched| fetched.text).filter(|text| args.show || text.is_err());
         let file = &files[reference.origin.file as usize];
         if args.json {
             let mut object = to_json(key, reference, file, text.as_ref());
@@ -123,11 +111,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         }
     }
     if found.is_empty() && !args.json {
-        context.note(&format!(
-            "nobody named github:{} in {} files",
-            args.me,
-            files.len()
-        ));
+        context.note(&format!("nobody named github:{} in {} files", args.me, files.len()));
     }
     Ok(outcome)
 }
@@ -143,11 +127,7 @@ fn inputs(args: &Args, context: &Context) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads the evidence of all files; an invalid file is told and contributes nothing.
-pub(crate) fn gather(
-    files: &[PathBuf],
-    options: Options,
-    context: &mut Context,
-) -> (Reduction, Outcome) {
+pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context) -> (Reduction, Outcome) {
     let inputs = Inputs::new(options);
     let mut progress = Progress::new(context, files.len());
     let mut reduction = Reduction::default();
@@ -158,21 +138,17 @@ pub(crate) fn gather(
         let part = inputs.read_evidence(place as u32, path, &mut note);
         (part, problems)
     };
-    let read = parallel::in_order(
-        files,
-        work,
-        |place, (part, problems)| -> Result<(), Infallible> {
-            for problem in &problems {
-                context.problem(&files[place], problem);
-            }
-            match part {
-                Some(part) => reduction.absorb(part),
-                None => outcome = Outcome::Problems,
-            }
-            progress.step();
-            Ok(())
-        },
-    );
+    let read = parallel::in_order(files, work, |place, (part, problems)| -> Result<(), Infallible> {
+        for problem in &problems {
+            context.problem(&files[place], problem);
+        }
+        match part {
+            Some(part) => reduction.absorb(part),
+            None => outcome = Outcome::Problems,
+        }
+        progress.step();
+        Ok(())
+    });
     match read {
         Ok(()) => {}
         Err(never) => match never {},
@@ -200,12 +176,9 @@ fn fetch(
         .find(&key.session, &key.entry)
         .map_err(|missing| format!("the message was not found in {} files", missing.files));
     let read = found.and_then(|(opened, index, source)| {
-        let has_evidence = opened.evidence(&key.session, index).any(|item| {
-            item.marker
-                .recipients
-                .iter()
-                .any(|person| person.login == *key.recipient)
-        });
+        let has_evidence = opened
+            .evidence(&key.session, index)
+            .any(|item| item.marker.recipients.iter().any(|person| person.login == *key.recipient));
         if !has_evidence {
             let path = opened.path.display();
             return Err(format!("{path} holds the message, but no marker for it"));
@@ -214,24 +187,12 @@ fn fetch(
         Ok((opened, index, source, entry.text.unwrap_or_default()))
     });
     match read {
-        Err(why) => Fetched {
-            text: Err(why),
-            verdict: None,
-        },
+        Err(why) => Fetched { text: Err(why), verdict: None },
         Ok((opened, index, source, text)) => {
             let actor = format!("github:{}", reference.actor);
-            let message = Message {
-                key,
-                actor,
-                text: &text,
-                opened,
-                index,
-            };
+            let message = Message { key, actor, text: &text, opened, index };
             let verdict = classifier.map(|classifier| classifier.classify(&message));
-            Fetched {
-                text: Ok((text, source)),
-                verdict,
-            }
+            Fetched { text: Ok((text, source)), verdict }
         }
     }
 }
@@ -251,18 +212,11 @@ fn print_verdict(verdict: &Result<Verdict, String>, context: &mut Context) -> Re
     match verdict {
         Ok(verdict) => {
             let kind = context.styled(Style::Bold, verdict.kind.as_str());
-            writeln!(
-                context.out,
-                "    {kind}; the model says: {}",
-                terminal::line(&verdict.reason)
-            )?;
+            writeln!(context.out, "    {kind}; the model says: {}", terminal::line(&verdict.reason))?;
             if let Some(quote) = &verdict.quote {
                 let (start, end) = (quote.start, quote.end);
                 let words = terminal::line(&quote.text);
-                writeln!(
-                    context.out,
-                    "    untrusted words at bytes {start} to {end}: {words}"
-                )?;
+                writeln!(context.out, "    untrusted words at bytes {start} to {end}: {words}")?;
             }
         }
         Err(why) => writeln!(context.out, "    unclassified: {}", terminal::line(why))?,
@@ -299,18 +253,11 @@ fn print(
     context: &mut Context,
 ) -> Result<(), Failure> {
     let actor = context.styled(Style::Bold, &format!("github:{}", reference.actor));
-    let name = file
-        .file_name()
-        .unwrap_or(file.as_os_str())
-        .to_string_lossy();
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let place = format!("{}:{}", terminal::line(&name), reference.origin.line);
     let place = context.styled(Style::Dim, &place);
     let ReferenceKey { session, entry, .. } = key;
-    writeln!(
-        context.out,
-        "{}  {actor}  {session}/{entry}  {place}",
-        reference.at
-    )?;
+    writeln!(context.out, "{}  {actor}  {session}/{entry}  {place}", reference.at)?;
     match text {
         None => return Ok(()),
         Some(Err(why)) => {
@@ -318,11 +265,7 @@ fn print(
             writeln!(context.out, "    {why}")?;
         }
         Some(Ok((text, source))) => {
-            let copy = if *source == Source::Copy {
-                ", from a copy; the original is gone"
-            } else {
-                ""
-            };
+            let copy = if *source == Source::Copy { ", from a copy; the original is gone" } else { "" };
             let label = context.styled(Style::Warning, &format!("untrusted text{copy}:"));
             writeln!(context.out, "    {label}")?;
             for line in terminal::lines(text) {

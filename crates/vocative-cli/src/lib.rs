@@ -1,5 +1,5 @@
 //! The command `vocative`: arguments, output and exit codes over the libraries, and no rule of
-//! any kind. A subcommand is one module with `Args` and `run`; it is listed in [`Command`].
+//! any kind. A subcommand is one module with `Args` and `run`; it is listed in `Command`.
 //!
 //! The command is a library only so that the man page can be made from [`command`].
 
@@ -12,6 +12,7 @@ mod check;
 mod classify;
 mod completions;
 mod conflict;
+mod conformance;
 mod context;
 mod files;
 mod inbox;
@@ -21,6 +22,7 @@ mod parallel;
 mod place;
 mod progress;
 mod reduce;
+mod resolve;
 mod show;
 mod terminal;
 mod values;
@@ -50,6 +52,8 @@ NO_COLOR is honoured.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what the engine sees in texts: JSON lines in, JSON lines out.
+    Resolve(resolve::Args),
     /// Show where you were named, the newest first.
     Inbox(inbox::Args),
     /// Show one entry of a session, what stands around it, and whom it names.
@@ -62,6 +66,8 @@ enum Command {
     Merge(reduce::MergeArgs),
     /// List every mention marker, without checking the sessions around them.
     Markers(markers::Args),
+    /// Run conformance cases through the engine.
+    Conformance(conformance::Args),
     /// Write shell completions.
     Completions(completions::Args),
 }
@@ -69,12 +75,14 @@ enum Command {
 impl Command {
     fn run(self, context: &mut Context) -> Result<Outcome, Failure> {
         match self {
+            Self::Resolve(args) => resolve::run(args, context),
             Self::Inbox(args) => inbox::run(args, context),
             Self::Show(args) => show::run(args, context),
             Self::Check(args) => check::run(args, context),
             Self::Reduce(args) => reduce::run(args, context),
             Self::Merge(args) => reduce::merge(args, context),
             Self::Markers(args) => markers::run(args, context),
+            Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }
     }
@@ -103,17 +111,10 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         // A reader that went away before the help was written is no error either.
         let _ = error.print();
         let failed = error.use_stderr();
-        return if failed {
-            Outcome::Usage.into()
-        } else {
-            Outcome::Done.into()
-        };
+        return if failed { Outcome::Usage.into() } else { Outcome::Done.into() };
     }
     let message = error.render().to_string();
-    let message = message
-        .strip_prefix("error: ")
-        .unwrap_or(&message)
-        .trim_end();
+    let message = message.strip_prefix("error: ").unwrap_or(&message).trim_end();
     let failure = Failure::usage(message.lines().next().unwrap_or_default());
     eprintln!("{}", failure.to_json());
     failure.outcome.into()

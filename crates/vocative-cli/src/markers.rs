@@ -77,26 +77,15 @@ fn scan(path: &Path, filter: &Prefilter, args: &Args) -> Scanned {
     });
     if let Err(error) = read {
         let (code, detail) = (Code::Io, error.to_string());
-        scanned.problems.push(Problem {
-            code,
-            line: 0,
-            entry: None,
-            detail,
-        });
+        scanned.problems.push(Problem { code, line: 0, entry: None, detail });
     }
     scanned
 }
 
 /// The line of output for a marker.
 fn told(path: &Path, found: &Found, json: bool) -> String {
-    let Found {
-        line, id, marker, ..
-    } = found;
-    let to: Vec<_> = marker
-        .recipients
-        .iter()
-        .map(|to| format!("github:{}", to.login))
-        .collect();
+    let Found { line, id, marker, .. } = found;
+    let to: Vec<_> = marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
     let actor = format!("github:{}", marker.actor.login);
     if json {
         let object = json!({
@@ -106,9 +95,6 @@ fn told(path: &Path, found: &Found, json: bool) -> String {
         return terminal::json(&object) + "\n";
     }
     let path = terminal::line(&path.display().to_string());
-    let (to, target) = (
-        to.join(" and "),
-        format!("{}/{}", marker.session, marker.entry),
-    );
+    let (to, target) = (to.join(" and "), format!("{}/{}", marker.session, marker.entry));
     format!("{path}:{line}: {actor} names {to} in {target}\n")
 }

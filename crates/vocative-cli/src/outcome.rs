@@ -52,13 +52,7 @@ pub struct Failure {
 impl Failure {
     /// A failure without details.
     pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            outcome,
-            code,
-            message: message.into(),
-            details: json!({}),
-            quiet: false,
-        }
+        Self { outcome, code, message: message.into(), details: json!({}), quiet: false }
     }
 
     /// The command was not understood.
@@ -73,12 +67,7 @@ impl Failure {
 
     /// The failure as one line of JSON.
     pub fn to_json(&self) -> String {
-        let Self {
-            code,
-            message,
-            details,
-            ..
-        } = self;
+        let Self { code, message, details, .. } = self;
         terminal::json(&json!({ "code": code, "message": message, "details": details }))
     }
 }
@@ -87,14 +76,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let quiet = error.kind() == io::ErrorKind::BrokenPipe;
-        let outcome = if quiet {
-            Outcome::Done
-        } else {
-            Outcome::Problems
-        };
-        Self {
-            quiet,
-            ..Self::new(outcome, "io", error.to_string())
-        }
+        let outcome = if quiet { Outcome::Done } else { Outcome::Problems };
+        Self { quiet, ..Self::new(outcome, "io", error.to_string()) }
     }
 }

@@ -24,10 +24,7 @@ struct Turn {
 impl Turn {
     /// Waits until `place` is within the window.
     fn wait_for(&self, place: usize, window: usize) {
-        let next = self
-            .next
-            .lock()
-            .expect("no thread panics while it holds the lock");
+        let next = self.next.lock().expect("no thread panics while it holds the lock");
         let too_early = |next: &mut usize| place >= next.saturating_add(window);
         drop(self.changed.wait_while(next, too_early).expect("as above"));
     }
@@ -45,14 +42,9 @@ pub(crate) fn in_order<P: AsRef<Path> + Sync, T: Send, E>(
     work: impl Fn(usize, &Path) -> T + Sync,
     mut each: impl FnMut(usize, T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(files.len());
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
     let taken = AtomicUsize::new(0);
-    let turn = Turn {
-        next: Mutex::new(0),
-        changed: Condvar::new(),
-    };
+    let turn = Turn { next: Mutex::new(0), changed: Condvar::new() };
     let alone = RwLock::new(());
     let (sender, receiver) = channel();
     thread::scope(|scope| {
@@ -110,10 +102,7 @@ mod tests {
         let work = |place: usize, path: &Path| (place, path.to_owned());
         let mut seen = 0;
         let all: Result<(), ()> = in_order(&files, work, |place, (own, path)| {
-            assert_eq!(
-                (place, own, path.to_str()),
-                (seen, seen, Some(&*files[seen]))
-            );
+            assert_eq!((place, own, path.to_str()), (seen, seen, Some(&*files[seen])));
             seen += 1;
             Ok(())
         });
@@ -123,9 +112,6 @@ mod tests {
         let stop = |place, _| if place == 10 { Err("stop") } else { Ok(()) };
         assert_eq!(in_order(&files, work, stop), Err("stop"));
         assert!(done.into_inner() < 1000, "threads stay within the window");
-        assert_eq!(
-            in_order(&[] as &[String], |_, _| (), |_, ()| Err(())),
-            Ok(())
-        );
+        assert_eq!(in_order(&[] as &[String], |_, _| (), |_, ()| Err(())), Ok(()));
     }
 }

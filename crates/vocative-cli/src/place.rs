@@ -19,31 +19,21 @@ pub(crate) enum Place {
 impl Place {
     /// The place that was asked for. A folder that Pi scans for sessions is refused, since
     /// `pi -c` would resume the newest file in it (decision 5).
-    pub(crate) fn of(
-        output: Option<&Path>,
-        each: bool,
-        context: &Context,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn of(output: Option<&Path>, each: bool, context: &Context) -> Result<Self, Failure> {
         let place = match output {
             None => {
-                let unknown =
-                    || Failure::usage("no --output was given, and there is no home folder");
+                let unknown = || Failure::usage("no --output was given, and there is no home folder");
                 Self::Folder(context.environment.reduced_dir().ok_or_else(unknown)?, true)
             }
             Some(path) if path.as_os_str() == "-" => Self::Standard,
             Some(path) if each || path.is_dir() || names_a_folder(path) => {
-                let is_default = context
-                    .environment
-                    .reduced_dir()
-                    .is_some_and(|dir| same(&dir, path));
+                let is_default = context.environment.reduced_dir().is_some_and(|dir| same(&dir, path));
                 Self::Folder(path.to_owned(), is_default)
             }
             Some(path) => {
                 let name = path.file_name().and_then(|name| name.to_str());
                 let name = name.ok_or_else(|| Failure::usage("--output names no file"))?;
-                let folder = path
-                    .parent()
-                    .filter(|parent| !parent.as_os_str().is_empty());
+                let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 Self::File(folder.unwrap_or(Path::new(".")).to_owned(), name.to_owned())
             }
         };
@@ -51,10 +41,7 @@ impl Place {
             && resolved(folder).starts_with(resolved(&sessions))
         {
             let message = "artifacts do not belong in the folder where Pi looks for sessions";
-            return Err(Failure {
-                code: "output_in_sessions",
-                ..Failure::usage(message)
-            });
+            return Err(Failure { code: "output_in_sessions", ..Failure::usage(message) });
         }
         Ok(place)
     }
@@ -81,13 +68,8 @@ impl Place {
 
 /// Whether the path ends with a separator.
 fn names_a_folder(path: &Path) -> bool {
-    path.as_os_str()
-        .to_string_lossy()
-        .ends_with(std::path::is_separator)
-        || matches!(
-            path.components().next_back(),
-            Some(Component::CurDir | Component::ParentDir)
-        )
+    path.as_os_str().to_string_lossy().ends_with(std::path::is_separator)
+        || matches!(path.components().next_back(), Some(Component::CurDir | Component::ParentDir))
 }
 
 fn same(one: &Path, other: &Path) -> bool {
@@ -100,11 +82,7 @@ fn resolved(path: &Path) -> PathBuf {
     for known in path.ancestors() {
         if let Ok(real) = known.canonicalize() {
             let rest = path.strip_prefix(known).expect("an ancestor is a prefix");
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
         }
     }
     path

@@ -72,38 +72,16 @@ struct Job {
 
 /// Reduces.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
-    let Args {
-        paths,
-        each,
-        skip_invalid,
-        verify,
-        common,
-    } = args;
+    let Args { paths, each, skip_invalid, verify, common } = args;
     let paths = files::or_sessions(paths, context)?;
-    Job {
-        paths,
-        common,
-        each,
-        skip_invalid,
-        verify,
-        artifacts_only: false,
-    }
-    .run(context)
+    Job { paths, common, each, skip_invalid, verify, artifacts_only: false }.run(context)
 }
 
 /// Merges.
 pub(crate) fn merge(args: MergeArgs, context: &mut Context) -> Result<Outcome, Failure> {
     let MergeArgs { paths, common } = args;
     let (each, skip_invalid, verify) = (false, false, false);
-    Job {
-        paths,
-        common,
-        each,
-        skip_invalid,
-        verify,
-        artifacts_only: true,
-    }
-    .run(context)
+    Job { paths, common, each, skip_invalid, verify, artifacts_only: true }.run(context)
 }
 
 /// What a group of inputs came to.
@@ -118,11 +96,7 @@ impl Job {
         let place = Place::of(self.common.output.as_deref(), self.each, context)?;
         let files = files::under(&self.paths)?;
         if files.is_empty() {
-            return Err(Failure::new(
-                Outcome::NotFound,
-                "no_sessions",
-                "no session files were found",
-            ));
+            return Err(Failure::new(Outcome::NotFound, "no_sessions", "no session files were found"));
         }
         let (done, conflicts, invalid) = self.read(&files, &place, context);
         let outcome = match (conflicts, invalid) {
@@ -139,10 +113,7 @@ impl Job {
     }
 
     fn reader(&self, place: &Place) -> (Reader, Option<Keeper>) {
-        let options = Options {
-            max_line: self.common.max_line,
-            ..Options::default()
-        };
+        let options = Options { max_line: self.common.max_line, ..Options::default() };
         match place.folder() {
             Some(folder) if folder.is_dir() || std::fs::create_dir_all(folder).is_ok() => {
                 let cache = folder.join(CACHE_NAME);
@@ -155,12 +126,7 @@ impl Job {
 
     /// Reads everything. Gives the groups that may be written, and whether there were conflicts
     /// and invalid inputs.
-    fn read(
-        &self,
-        files: &[PathBuf],
-        place: &Place,
-        context: &mut Context,
-    ) -> (Vec<Group>, bool, bool) {
+    fn read(&self, files: &[PathBuf], place: &Place, context: &mut Context) -> (Vec<Group>, bool, bool) {
         let (reader, mut keeper) = self.reader(place);
         let mut progress = Progress::new(context, files.len());
         let groups = self.groups(files);
@@ -171,34 +137,30 @@ impl Job {
         let mut group = Group::default();
         let (mut done, mut conflicts, mut invalid) = (Vec::new(), false, false);
         let work = |place: usize, path: &Path| reader.read(order[place] as u32, path);
-        let read = parallel::in_order(
-            &ordered,
-            work,
-            |place, mut read| -> Result<(), Infallible> {
-                if left == 0 {
-                    size = sizes.next().expect("each file is in a group");
-                    left = size;
+        let read = parallel::in_order(&ordered, work, |place, mut read| -> Result<(), Infallible> {
+            if left == 0 {
+                size = sizes.next().expect("each file is in a group");
+                left = size;
+            }
+            keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
+            self.take(read, ordered[place], &mut group, context);
+            progress.step();
+            left -= 1;
+            if left == 0 {
+                let group = std::mem::take(&mut group);
+                for conflict in group.reduction.conflicts() {
+                    conflict::tell(conflict, files, context);
+                    conflicts = true;
                 }
-                keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
-                self.take(read, ordered[place], &mut group, context);
-                progress.step();
-                left -= 1;
-                if left == 0 {
-                    let group = std::mem::take(&mut group);
-                    for conflict in group.reduction.conflicts() {
-                        conflict::tell(conflict, files, context);
-                        conflicts = true;
-                    }
-                    let skipped = group.skipped.len();
-                    invalid |= skipped > 0;
-                    let is_whole = skipped == 0 || self.skip_invalid && skipped < size;
-                    if is_whole && group.reduction.conflicts().is_empty() {
-                        done.push(group);
-                    }
+                let skipped = group.skipped.len();
+                invalid |= skipped > 0;
+                let is_whole = skipped == 0 || self.skip_invalid && skipped < size;
+                if is_whole && group.reduction.conflicts().is_empty() {
+                    done.push(group);
                 }
-                Ok(())
-            },
-        );
+            }
+            Ok(())
+        });
         match read {
             Ok(()) => {}
             Err(never) => match never {},
@@ -215,9 +177,7 @@ impl Job {
             context.problem(path, problem);
         }
         match read.part {
-            Some(Part {
-                is_artifact: false, ..
-            }) if self.artifacts_only => {
+            Some(Part { is_artifact: false, .. }) if self.artifacts_only => {
                 let message = format!("{} is no reduced artifact", path.display());
                 let details = json!({ "file": path.to_string_lossy() });
                 let failure = Failure::new(Outcome::Problems, "not_an_artifact", message);
@@ -245,10 +205,7 @@ impl Job {
     }
 
     fn write(&self, done: &[Group], place: &Place, context: &mut Context) -> Result<(), Failure> {
-        let artifacts: Vec<Artifact<'_>> = done
-            .iter()
-            .map(|group| Artifact::of(&group.reduction))
-            .collect();
+        let artifacts: Vec<Artifact<'_>> = done.iter().map(|group| Artifact::of(&group.reduction)).collect();
         let Some(folder_path) = place.folder() else {
             for artifact in &artifacts {
                 artifact.write(&mut context.out)?;
@@ -259,9 +216,7 @@ impl Job {
         let mut names = Vec::new();
         let mut results = Vec::new();
         for (artifact, group) in artifacts.iter().zip(done) {
-            let name = place
-                .file_name()
-                .map_or_else(|| artifact.file_name(), str::to_owned);
+            let name = place.file_name().map_or_else(|| artifact.file_name(), str::to_owned);
             let written = folder.write(&name, artifact).map_err(store_failure)?;
             results.push((folder_path.join(&name), written, artifact.id(), group));
             names.push(name);
@@ -269,19 +224,13 @@ impl Job {
         let mut removed = Vec::new();
         if place.is_default() && !self.artifacts_only {
             let new: Vec<&Reduction> = done.iter().map(|group| &group.reduction).collect();
-            removed = folder
-                .remove_contained(&new, &names)
-                .map_err(store_failure)?;
+            removed = folder.remove_contained(&new, &names).map_err(store_failure)?;
         }
         for (path, written, id, group) in results {
             tell(&path, written, &id, group, &removed, context)?;
         }
         for name in removed.iter().filter(|_| !self.common.json) {
-            writeln!(
-                context.out,
-                "removed {}, which the new one contains",
-                terminal::line(name)
-            )?;
+            writeln!(context.out, "removed {}, which the new one contains", terminal::line(name))?;
         }
         Ok(())
     }
@@ -303,11 +252,7 @@ fn tell(
         Written::Continued => "continued",
     };
     if context.json {
-        let skipped: Vec<_> = group
-            .skipped
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
+        let skipped: Vec<_> = group.skipped.iter().map(|path| path.to_string_lossy()).collect();
         let object = json!({
             "file": path.to_string_lossy(),
             "id": id,
@@ -321,15 +266,10 @@ fn tell(
         return Ok(());
     }
     let shown = terminal::line(&path.display().to_string());
-    writeln!(
-        context.out,
-        "{shown}: {state}, {references} references from {inputs} sessions"
-    )?;
+    writeln!(context.out, "{shown}: {state}, {references} references from {inputs} sessions")?;
     if !group.skipped.is_empty() {
         let count = group.skipped.len();
-        context.note(&format!(
-            "{shown} is partial: {count} invalid inputs were left out"
-        ));
+        context.note(&format!("{shown} is partial: {count} invalid inputs were left out"));
     }
     Ok(())
 }

@@ -50,10 +50,7 @@ pub(crate) struct Args {
 
 fn target(text: &str) -> Result<(SessionId, EntryId), String> {
     let parts = text.split_once('/').and_then(|(session, entry)| {
-        Some((
-            SessionId::from_evidence(session)?,
-            EntryId::from_evidence(entry)?,
-        ))
+        Some((SessionId::from_evidence(session)?, EntryId::from_evidence(entry)?))
     });
     parts.ok_or_else(|| "write SESSION/ENTRY, as the inbox does".into())
 }
@@ -65,42 +62,21 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         places = files::or_sessions(places, context)?;
         places.extend(files::reduced(context));
     }
-    let options = Options {
-        lenient: args.lenient,
-        max_line: args.max_line,
-        offsets: true,
-    };
+    let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: true };
     let mut library = Library::new(files::under(&places)?, options);
     let (session, entry) = &args.target;
-    let (opened, index, source) = library
-        .find(session, entry)
-        .map_err(|missing| not_found(session, entry, &places, &missing))?;
+    let (opened, index, source) =
+        library.find(session, entry).map_err(|missing| not_found(session, entry, &places, &missing))?;
     let fetched = opened.read(index)?;
     let bad_cursor = || Failure::usage("the page cannot begin at that entry");
-    let parents = args.parents.map(|limit| {
-        opened.parents(
-            index,
-            args.parents_from.as_deref(),
-            limit,
-            args.conversation,
-        )
-    });
-    let children = args.children.map(|limit| {
-        opened.children(
-            index,
-            args.children_from.as_deref(),
-            limit,
-            args.conversation,
-        )
-    });
-    let parents = parents
-        .transpose()?
-        .map(|page| page.ok_or_else(bad_cursor))
-        .transpose()?;
-    let children = children
-        .transpose()?
-        .map(|page| page.ok_or_else(bad_cursor))
-        .transpose()?;
+    let parents = args
+        .parents
+        .map(|limit| opened.parents(index, args.parents_from.as_deref(), limit, args.conversation));
+    let children = args
+        .children
+        .map(|limit| opened.children(index, args.children_from.as_deref(), limit, args.conversation));
+    let parents = parents.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
+    let children = children.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
     let evidence: Vec<&Evidence> = opened.evidence(session, index).collect();
     let path = opened.path.to_string_lossy();
     if args.json {
@@ -120,29 +96,15 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         writeln!(context.out, "{}", terminal::json(&object))?;
         return Ok(Outcome::Done);
     }
-    writeln!(
-        context.out,
-        "{session}/{entry} in {}",
-        terminal::line(&path)
-    )?;
+    writeln!(context.out, "{session}/{entry} in {}", terminal::line(&path))?;
     if source == Source::Copy {
         let note = "a copy in a fork; the original session was not found";
         writeln!(context.out, "{}", context.styled(Style::Warning, note))?;
     }
     print_entry(&fetched, context)?;
     for item in &evidence {
-        let to: Vec<_> = item
-            .marker
-            .recipients
-            .iter()
-            .map(|to| format!("github:{}", to.login))
-            .collect();
-        writeln!(
-            context.out,
-            "names {}, by github:{}",
-            to.join(" and "),
-            item.marker.actor.login
-        )?;
+        let to: Vec<_> = item.marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
+        writeln!(context.out, "names {}, by github:{}", to.join(" and "), item.marker.actor.login)?;
     }
     if evidence.is_empty() {
         writeln!(context.out, "names nobody")?;
@@ -173,35 +135,17 @@ fn entry_json(entry: &FetchedEntry) -> Value {
 }
 
 fn marker_json(item: &Evidence) -> Value {
-    let to: Vec<_> = item
-        .marker
-        .recipients
-        .iter()
-        .map(|to| format!("github:{}", to.login))
-        .collect();
+    let to: Vec<_> = item.marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
     let actor = format!("github:{}", item.marker.actor.login);
     json!({ "id": item.id, "line": item.line, "actor": actor, "recipients": to })
 }
 
 fn print_entry(entry: &FetchedEntry, context: &mut Context) -> Result<(), Failure> {
-    let role = entry
-        .role
-        .as_ref()
-        .map_or(String::new(), |role| format!(" by {role}"));
-    let head = format!(
-        "{} {}{role}, {} branch, {}",
-        entry.id,
-        entry.kind,
-        branch(entry.branch),
-        entry.at
-    );
+    let role = entry.role.as_ref().map_or(String::new(), |role| format!(" by {role}"));
+    let head = format!("{} {}{role}, {} branch, {}", entry.id, entry.kind, branch(entry.branch), entry.at);
     writeln!(context.out, "{}", terminal::line(&head))?;
     if let Some(text) = &entry.text {
-        writeln!(
-            context.out,
-            "    {}",
-            context.styled(Style::Warning, "untrusted text:")
-        )?;
+        writeln!(context.out, "    {}", context.styled(Style::Warning, "untrusted text:"))?;
         for line in terminal::lines(text) {
             writeln!(context.out, "    | {line}")?;
         }
@@ -223,16 +167,9 @@ fn print_page(title: &str, page: Option<&Page>, context: &mut Context) -> Result
     Ok(())
 }
 
-fn not_found(
-    session: &SessionId,
-    entry: &EntryId,
-    places: &[PathBuf],
-    missing: &NotFound,
-) -> Failure {
+fn not_found(session: &SessionId, entry: &EntryId, places: &[PathBuf], missing: &NotFound) -> Failure {
     let list = |paths: &mut dyn Iterator<Item = &PathBuf>| {
-        paths
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect::<Vec<_>>()
+        paths.map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>()
     };
     let places = list(&mut places.iter());
     let mut message = format!(
@@ -243,11 +180,7 @@ fn not_found(
     for (path, problem) in &missing.invalid {
         message += &format!("; {} is invalid: {problem}", path.display());
     }
-    let invalid: Vec<_> = missing
-        .invalid
-        .iter()
-        .map(|(path, problem)| problem_json(path, problem))
-        .collect();
+    let invalid: Vec<_> = missing.invalid.iter().map(|(path, problem)| problem_json(path, problem)).collect();
     Failure::new(Outcome::NotFound, "not_found", message).with(json!({
         "places": places,
         "files": missing.files,

@@ -51,6 +51,11 @@ pub(crate) fn json(value: &impl serde::Serialize) -> String {
     out
 }
 
+/// The columns that a line takes on a terminal.
+pub(crate) fn width(line: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,13 +65,9 @@ mod tests {
         let hostile = "a\x1b[31mred\x07\u{9b}2J\u{202e}evil\u{2028}\r\0\u{7f}é👩\u{200d}👧";
         assert_eq!(
             line(hostile),
-            r"a\u{1b}[31mred\u{7}\u{9b}2J\u{202e}evil\u{2028}\u{d}\u{0}\u{7f}é👩".to_owned()
-                + "\u{200d}👧"
+            r"a\u{1b}[31mred\u{7}\u{9b}2J\u{202e}evil\u{2028}\u{d}\u{0}\u{7f}é👩".to_owned() + "\u{200d}👧"
         );
-        assert_eq!(
-            lines("one\n\ttwo\r\n").collect::<Vec<_>>(),
-            ["one", "\ttwo\\u{d}", ""]
-        );
+        assert_eq!(lines("one\n\ttwo\r\n").collect::<Vec<_>>(), ["one", "\ttwo\\u{d}", ""]);
         let written = json(&hostile);
         assert!(written.chars().all(|character| !is_dangerous(character)));
         assert_eq!(serde_json::from_str::<String>(&written).unwrap(), hostile);

@@ -20,7 +20,6 @@ pub(crate) fn person(text: &str) -> Result<Login, String> {
 
 /// Reads a date or an instant, in UTC.
 pub(crate) fn instant(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse_loose(text).ok_or_else(|| {
-        "write a date or an instant in UTC, as 2026-11-30 or 2026-11-30T17:55:58.276Z".into()
-    })
+    Timestamp::parse_loose(text)
+        .ok_or_else(|| "write a date or an instant in UTC, as 2026-11-30 or 2026-11-30T17:55:58.276Z".into())
 }

@@ -27,12 +27,7 @@ fn session(id: &str, mentions: usize) -> String {
     let mut parent = String::new();
     for number in 0..mentions {
         let (entry, own) = (format!("u{number}"), format!("m{number}"));
-        lines.push(user_at(
-            &entry,
-            &parent,
-            number as u32,
-            &"long text ".repeat(20),
-        ));
+        lines.push(user_at(&entry, &parent, number as u32, &"long text ".repeat(20)));
         lines.push(marker(&own, &entry, id, &entry, &["B", "C"]));
         parent = own;
     }
@@ -41,13 +36,9 @@ fn session(id: &str, mentions: usize) -> String {
 
 #[test]
 fn at_fifty_random_moments() {
-    let seed = std::env::var("VOCATIVE_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
+    let seed = std::env::var("VOCATIVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| {
-        let now = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         now.as_nanos() as u64 | 1
     });
     println!("VOCATIVE_SEED={seed}");
@@ -58,11 +49,7 @@ fn at_fifty_random_moments() {
     let out = home.path().join("out.jsonl");
     let reduce = format!("reduce {} -o {}", sessions.display(), out.display());
     for number in 0..8 {
-        fs::write(
-            sessions.join(format!("{number}.jsonl")),
-            session(&format!("s{number}"), 60),
-        )
-        .unwrap();
+        fs::write(sessions.join(format!("{number}.jsonl")), session(&format!("s{number}"), 60)).unwrap();
     }
     let started = Instant::now();
     assert_eq!(run(home.path(), &reduce).code, 0);
@@ -71,11 +58,7 @@ fn at_fifty_random_moments() {
     let (mut killed, mut kept, mut replaced) = (0, 0, 0);
     for round in 0..50 {
         // Each round has something new to write, and half of them no cache.
-        fs::write(
-            sessions.join(format!("new{round}.jsonl")),
-            session(&format!("n{round}"), 10),
-        )
-        .unwrap();
+        fs::write(sessions.join(format!("new{round}.jsonl")), session(&format!("n{round}"), 10)).unwrap();
         if random.next().is_multiple_of(2) {
             let _ = fs::remove_file(home.path().join(".vocative-cache.records"));
         }
@@ -100,10 +83,7 @@ fn at_fifty_random_moments() {
         assert_eq!(expected.code, 0, "{}", expected.err);
         whole = started.elapsed();
         let new = expected.out.into_bytes();
-        assert!(
-            found == old || found == new,
-            "round {round}: neither the old artifact nor the new one"
-        );
+        assert!(found == old || found == new, "round {round}: neither the old artifact nor the new one");
         kept += usize::from(found == old);
         replaced += usize::from(found == new);
         assert_eq!(run(home.path(), &reduce).code, 0, "round {round}");
@@ -111,10 +91,7 @@ fn at_fifty_random_moments() {
         old = new;
     }
     println!("{killed} killed in time, {kept} kept the old artifact, {replaced} had the new one");
-    assert!(
-        killed > 0 && kept > 0,
-        "the moments are wrong: some are before and some after the rename"
-    );
+    assert!(killed > 0 && kept > 0, "the moments are wrong: some are before and some after the rename");
     let left: Vec<_> = fs::read_dir(home.path())
         .unwrap()
         .map(|item| item.unwrap().file_name().into_string().unwrap())

@@ -29,10 +29,7 @@ impl Lab {
     }
 
     fn run(&self, arguments: &str) -> Ran {
-        run(
-            self.0.path(),
-            &arguments.replace('@', self.0.path().to_str().unwrap()),
-        )
+        run(self.0.path(), &arguments.replace('@', self.0.path().to_str().unwrap()))
     }
 
     /// The single result of a run that must succeed.
@@ -59,11 +56,7 @@ impl Lab {
 }
 
 fn session(id: &str, actor: &str, at: u32) -> Vec<String> {
-    vec![
-        header(id),
-        user_at("u1", "", at, "for @B"),
-        marker_by(actor, "m1", "u1", id, "u1", &["B"]),
-    ]
+    vec![header(id), user_at("u1", "", at, "for @B"), marker_by(actor, "m1", "u1", id, "u1", &["B"])]
 }
 
 #[test]
@@ -82,20 +75,12 @@ fn the_recorded_sessions_come_to_the_known_artifact_in_the_default_place() {
 #[test]
 fn sessions_and_their_artifacts_come_to_the_same_bytes() {
     let lab = Lab::new();
-    assert_eq!(
-        lab.run(&format!("reduce --each {RECORDED} -o @/each")).code,
-        0
-    );
+    assert_eq!(lab.run(&format!("reduce --each {RECORDED} -o @/each")).code, 0);
     assert_eq!(lab.artifacts(&lab.path("each")).len(), 5);
     let whole = lab.run(&format!("reduce {RECORDED} -o -")).out;
     assert_eq!(lab.run("merge @/each -o -").out, whole);
-    assert_eq!(
-        lab.run(&format!("reduce @/each {RECORDED} -o -")).out,
-        whole
-    );
-    let refused = lab.run(&format!(
-        "merge @/each {RECORDED}/compaction.jsonl -o - --json"
-    ));
+    assert_eq!(lab.run(&format!("reduce @/each {RECORDED} -o -")).out, whole);
+    let refused = lab.run(&format!("merge @/each {RECORDED}/compaction.jsonl -o - --json"));
     assert_eq!((refused.code, refused.out.as_str()), (1, ""));
     assert_eq!(json_lines(&refused.err)[0]["code"], "not_an_artifact");
 }
@@ -110,20 +95,13 @@ fn a_conflict_names_both_origins_and_writes_nothing() {
         let ran = lab.run(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (3, ""));
         let told = json_lines(&ran.err);
-        let conflict = told
-            .iter()
-            .find(|error| error["code"] == "conflict")
-            .unwrap();
+        let conflict = told.iter().find(|error| error["code"] == "conflict").unwrap();
         let origins = conflict["details"]["origins"].as_array().unwrap();
-        for (origin, (name, actor)) in origins
-            .iter()
-            .zip([("a.jsonl", "github:ada"), ("b.jsonl", "github:eve")])
+        for (origin, (name, actor)) in
+            origins.iter().zip([("a.jsonl", "github:ada"), ("b.jsonl", "github:eve")])
         {
             assert!(origin["file"].as_str().unwrap().ends_with(name), "{origin}");
-            assert_eq!(
-                (origin["line"].as_u64(), origin["actor"].as_str()),
-                (Some(3), Some(actor))
-            );
+            assert_eq!((origin["line"].as_u64(), origin["actor"].as_str()), (Some(3), Some(actor)));
         }
         assert_eq!(lab.artifacts(&lab.reduced()), [""; 0]);
     }
@@ -149,11 +127,7 @@ fn one_bad_input_stops_the_union_but_not_its_neighbours() {
     let result = &json_lines(&ran.out)[0];
     assert_eq!(result["references"], 1);
     assert!(result["skipped"][0].as_str().unwrap().ends_with("b.jsonl"));
-    assert!(
-        lab.run("reduce --skip-invalid @/in")
-            .err
-            .contains("is partial")
-    );
+    assert!(lab.run("reduce --skip-invalid @/in").err.contains("is partial"));
 }
 
 #[test]
@@ -184,22 +158,12 @@ fn an_artifact_that_pi_continued_is_neither_removed_nor_overwritten() {
     let leaf: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let more = file(&[user("u5", leaf["id"].as_str().unwrap(), "went on")]);
     fs::write(&path, text.clone() + &more).unwrap();
-    assert_eq!(
-        lab.result(&format!("reduce --json {}", a.display()))["state"],
-        "continued"
-    );
+    assert_eq!(lab.result(&format!("reduce --json {}", a.display()))["state"], "continued");
     lab.write("in/b.jsonl", &session("s2", "Ada", 2));
-    assert_eq!(
-        lab.result("reduce --json @/in")["removed"],
-        serde_json::json!([])
-    );
+    assert_eq!(lab.result("reduce --json @/in")["removed"], serde_json::json!([]));
     assert_eq!(fs::read_to_string(&path).unwrap(), text + &more);
     let ran = lab.run(&format!("check {}", path.display()));
-    assert!(
-        ran.code == 0 && ran.out.contains("artifact_continued"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.code == 0 && ran.out.contains("artifact_continued"), "{}", ran.out);
 }
 
 #[test]
@@ -213,16 +177,8 @@ fn what_is_no_artifact_is_not_overwritten() {
     assert_eq!(json_lines(&ran.err)[0]["code"], "output_occupied");
     // An artifact gives way to another.
     let out = lab.path("out.jsonl");
-    lab.result(&format!(
-        "reduce --json {} -o {}",
-        a.display(),
-        out.display()
-    ));
-    lab.result(&format!(
-        "reduce --json {} -o {}",
-        b.display(),
-        out.display()
-    ));
+    lab.result(&format!("reduce --json {} -o {}", a.display(), out.display()));
+    lab.result(&format!("reduce --json {} -o {}", b.display(), out.display()));
     assert!(fs::read_to_string(&out).unwrap().contains("\"s2\""));
 }
 
@@ -232,16 +188,9 @@ fn a_folder_that_pi_scans_takes_no_artifacts() {
     let a = lab.write("a.jsonl", &session("s1", "Ada", 1));
     let folder = lab.path(".pi/agent/sessions/--tmp--");
     fs::create_dir_all(&folder).unwrap();
-    for output in [
-        folder.clone(),
-        folder.join("new.jsonl"),
-        lab.path(".pi/agent/sessions/new/deep/x.jsonl"),
-    ] {
-        let ran = lab.run(&format!(
-            "reduce --json {} -o {}",
-            a.display(),
-            output.display()
-        ));
+    for output in [folder.clone(), folder.join("new.jsonl"), lab.path(".pi/agent/sessions/new/deep/x.jsonl")]
+    {
+        let ran = lab.run(&format!("reduce --json {} -o {}", a.display(), output.display()));
         assert_eq!(ran.code, 2, "{}", output.display());
         assert_eq!(json_lines(&ran.err)[0]["code"], "output_in_sessions");
     }
@@ -250,12 +199,7 @@ fn a_folder_that_pi_scans_takes_no_artifacts() {
 
 /// Appends to a file as Pi does.
 fn append(path: &Path, text: &str) {
-    OpenOptions::new()
-        .append(true)
-        .open(path)
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
 #[test]
@@ -267,26 +211,16 @@ fn a_further_run_reads_only_what_is_new_and_comes_to_the_same() {
     let with_cache = || {
         let ran = lab.run("reduce --json @/in");
         let result = json_lines(&ran.out).remove(0);
-        (
-            ran.code,
-            fs::read_to_string(result["file"].as_str().unwrap()).unwrap(),
-            ran.err,
-        )
+        (ran.code, fs::read_to_string(result["file"].as_str().unwrap()).unwrap(), ran.err)
     };
     assert_eq!(with_cache().1, without_cache());
     // Damage in what was read already is not seen without --verify: so it was not read again.
     let old = fs::read_to_string(&path).unwrap();
     let long = user_at("u2", "m1", 5, &"x".repeat(20_000));
-    append(
-        &path,
-        &file(&[long, marker("m2", "u2", "s1", "u2", &["B"])]),
-    );
+    append(&path, &file(&[long, marker("m2", "u2", "s1", "u2", &["B"])]));
     assert_eq!(with_cache().1, without_cache());
     // A line that was cut short counts once it is whole.
-    let next = file(&[
-        user_at("u3", "m2", 6, "y"),
-        marker("m3", "u3", "s1", "u3", &["B"]),
-    ]);
+    let next = file(&[user_at("u3", "m2", 6, "y"), marker("m3", "u3", "s1", "u3", &["B"])]);
     append(&path, &next[..next.len() - 10]);
     let (code, text, err) = with_cache();
     assert!(code == 0 && err.contains("unterminated_tail"), "{err}");
@@ -297,10 +231,7 @@ fn a_further_run_reads_only_what_is_new_and_comes_to_the_same() {
     // Entries that were read before are known to those that are new.
     append(&path, &file(&[label("u1", "m3")]));
     let ran = lab.run("reduce --json @/in");
-    assert_eq!(
-        (ran.code, json_lines(&ran.err)[0]["code"].as_str()),
-        (1, Some("duplicate_id"))
-    );
+    assert_eq!((ran.code, json_lines(&ran.err)[0]["code"].as_str()), (1, Some("duplicate_id")));
     // A file that was replaced is read anew.
     fs::write(&path, old).unwrap();
     assert_eq!(with_cache().1, without_cache());
@@ -331,19 +262,11 @@ fn the_middle_of_an_unchanged_file_is_read_only_to_verify() {
     let text = fs::read_to_string(&path).unwrap();
     let middle = text.find("\"l50\"").unwrap() as u64;
     assert!(middle > 4096 && (middle as usize) < text.len() - 4096);
-    OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .write_all_at(b"\"l51\"", middle)
-        .unwrap();
+    OpenOptions::new().write(true).open(&path).unwrap().write_all_at(b"\"l51\"", middle).unwrap();
     append(&path, &file(&[label("more", "")]));
     assert_eq!(lab.run("reduce --json @/in").code, 0);
     let ran = lab.run("reduce --json --verify @/in");
-    assert_eq!(
-        (ran.code, json_lines(&ran.err)[0]["code"].as_str()),
-        (1, Some("duplicate_id"))
-    );
+    assert_eq!((ran.code, json_lines(&ran.err)[0]["code"].as_str()), (1, Some("duplicate_id")));
 }
 
 #[test]

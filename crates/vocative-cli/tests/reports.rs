@@ -25,23 +25,15 @@ impl Lab {
     }
 
     fn run(&self, arguments: &str) -> Ran {
-        run(
-            self.0.path(),
-            &arguments.replace('@', self.0.path().to_str().unwrap()),
-        )
+        run(self.0.path(), &arguments.replace('@', self.0.path().to_str().unwrap()))
     }
 
     /// What `check` finds in a file, as `line code entry`.
     fn check(&self, arguments: &str) -> Vec<String> {
         let ran = self.run(&format!("check --json {arguments}"));
-        let problems: Vec<_> = json_lines(&ran.out)
-            .into_iter()
-            .filter(|line| line["code"].is_string())
-            .collect();
-        let errors = problems
-            .iter()
-            .filter(|line| line["details"]["severity"] == "error")
-            .count();
+        let problems: Vec<_> =
+            json_lines(&ran.out).into_iter().filter(|line| line["code"].is_string()).collect();
+        let errors = problems.iter().filter(|line| line["details"]["severity"] == "error").count();
         assert_eq!(ran.code, i32::from(errors > 0), "{}", ran.out);
         let text = |value: &serde_json::Value| value.to_string().replace('"', "");
         problems
@@ -62,13 +54,7 @@ impl Lab {
         let ran = self.run(&format!("inbox --json --me github:b {arguments}"));
         json_lines(&ran.out)
             .iter()
-            .map(|line| {
-                format!(
-                    "{}/{}",
-                    line["session"].as_str().unwrap(),
-                    line["entry"].as_str().unwrap()
-                )
-            })
+            .map(|line| format!("{}/{}", line["session"].as_str().unwrap(), line["entry"].as_str().unwrap()))
             .collect()
     }
 }
@@ -91,29 +77,16 @@ fn with_header(header: String, entries: &[String]) -> String {
 
 #[test]
 fn pi_5669_fork_dropped_labels_but_not_references_to_them() {
-    let entries = [
-        user("u1", "", "x"),
-        assistant("a1", "gone"),
-        label("l1", "a1"),
-    ];
+    let entries = [user("u1", "", "x"), assistant("a1", "gone"), label("l1", "a1")];
     let lab = Lab::new(&[("s.jsonl", with_header(fork_header("s1"), &entries))]);
     assert_eq!(lab.check("@/s.jsonl"), ["3 parent_missing a1"]);
 }
 
 #[test]
 fn pi_3930_duplicate_ids_hang_the_tree() {
-    let entries = [
-        label("A", ""),
-        label("B", "A"),
-        label("A", ""),
-        label("B", "A"),
-        label("C", "B"),
-    ];
+    let entries = [label("A", ""), label("B", "A"), label("A", ""), label("B", "A"), label("C", "B")];
     let lab = Lab::new(&[("s.jsonl", with_header(header("s1"), &entries))]);
-    assert_eq!(
-        lab.check("@/s.jsonl"),
-        ["4 duplicate_id A", "5 duplicate_id B"]
-    );
+    assert_eq!(lab.check("@/s.jsonl"), ["4 duplicate_id A", "5 duplicate_id B"]);
 }
 
 #[test]
@@ -131,10 +104,7 @@ fn gajae_code_1193_and_vm0_31902_parent_cycles_exhaust_memory() {
 #[test]
 fn tokscale_802_and_agentsview_980_a_title_line_drops_the_file() {
     let title = format!("{{\"type\":\"title\",\"title\":\"x\"}}{}\n", " ".repeat(80));
-    let lab = Lab::new(&[(
-        "s.jsonl",
-        title + &with_header(header("s1"), &three_marked("s1")),
-    )]);
+    let lab = Lab::new(&[("s.jsonl", title + &with_header(header("s1"), &three_marked("s1")))]);
     assert_eq!(lab.check("@/s.jsonl"), ["1 title_line null"]);
     assert_eq!(lab.check("--lenient @/s.jsonl"), [""; 0]);
     assert_eq!(lab.inbox("@/s.jsonl"), [""; 0]);
@@ -163,34 +133,20 @@ fn ccusage_1634_forks_are_counted_again_and_again() {
 #[test]
 fn pi_8192_and_8072_missing_usage_or_cost_crashes() {
     let no_cost = r#""usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2}"#;
-    let entries = [
-        user("u1", "", "x"),
-        assistant_with("a1", "u1", ""),
-        assistant_with("a2", "a1", no_cost),
-    ];
+    let entries = [user("u1", "", "x"), assistant_with("a1", "u1", ""), assistant_with("a2", "a1", no_cost)];
     let lab = Lab::new(&[("s.jsonl", with_header(header("s1"), &entries))]);
-    assert_eq!(
-        lab.check("@/s.jsonl"),
-        ["3 assistant_usage a1", "4 assistant_cost a2"]
-    );
+    assert_eq!(lab.check("@/s.jsonl"), ["3 assistant_usage a1", "4 assistant_cost a2"]);
 }
 
 #[test]
 fn pi_1911_readers_that_split_on_line_separators_corrupt_records() {
-    let entries = [
-        user("u1", "", "one\u{2028}two\u{2029}three @B"),
-        marker("m1", "u1", "s1", "u1", &["B"]),
-    ];
+    let entries = [user("u1", "", "one\u{2028}two\u{2029}three @B"), marker("m1", "u1", "s1", "u1", &["B"])];
     let text = with_header(header("s1"), &entries);
     assert!(text.contains('\u{2028}') && text.contains('\u{2029}'));
     let lab = Lab::new(&[("s.jsonl", text)]);
     assert_eq!(lab.check("@/s.jsonl"), [""; 0]);
     assert_eq!(lab.inbox("@/s.jsonl"), ["s1/u1"]);
-    assert!(
-        lab.run("inbox --me github:b --show @/s.jsonl")
-            .out
-            .contains(r"one\u{2028}two\u{2029}three")
-    );
+    assert!(lab.run("inbox --me github:b --show @/s.jsonl").out.contains(r"one\u{2028}two\u{2029}three"));
 }
 
 #[test]
@@ -199,10 +155,7 @@ fn pi_8345_a_missing_final_line_feed_glues_the_next_entry() {
     let lab = Lab::new(&[
         ("none.jsonl", whole.trim_end().to_owned()),
         ("torn.jsonl", format!("{whole}{{\"type\":\"mess")),
-        (
-            "glued.jsonl",
-            format!("{}{}\n", whole.trim_end(), label("l1", "m3")),
-        ),
+        ("glued.jsonl", format!("{}{}\n", whole.trim_end(), label("l1", "m3"))),
     ]);
     assert_eq!(lab.check("@/none.jsonl"), ["7 unterminated_tail null"]);
     assert_eq!(lab.check("@/torn.jsonl"), ["8 unterminated_tail null"]);

@@ -12,21 +12,13 @@ use support::{RECORDED, json_lines, run};
 const TREE: &str = "01a22d99-4350-72cb-8a87-fc8352a30c93";
 
 fn show(arguments: &str) -> (i32, Value) {
-    let ran = run(
-        Path::new("/nonexistent"),
-        &format!("show --json {arguments}"),
-    );
+    let ran = run(Path::new("/nonexistent"), &format!("show --json {arguments}"));
     let text = if ran.code == 0 { ran.out } else { ran.err };
     (ran.code, json_lines(&text).remove(0))
 }
 
 fn ids(page: &Value) -> Vec<&str> {
-    page["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| entry["id"].as_str().unwrap())
-        .collect()
+    page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -36,14 +28,8 @@ fn an_entry_comes_with_its_line_branch_and_marker() {
     assert_eq!(shown["copy"], false);
     assert_eq!(shown["entry"]["branch"], "current");
     assert_eq!(shown["entry"]["role"], "user");
-    assert_eq!(
-        shown["entry"]["untrusted_text"],
-        "after the branch @SteffenPL and @gszep"
-    );
-    assert_eq!(
-        shown["markers"][0]["recipients"],
-        serde_json::json!(["github:gszep", "github:steffenpl"])
-    );
+    assert_eq!(shown["entry"]["untrusted_text"], "after the branch @SteffenPL and @gszep");
+    assert_eq!(shown["markers"][0]["recipients"], serde_json::json!(["github:gszep", "github:steffenpl"]));
     let text = fs::read_to_string(Path::new(RECORDED).join("tree-steer-followup.jsonl")).unwrap();
     assert!(text.lines().any(|line| shown["entry"]["raw"] == line));
 }
@@ -57,8 +43,7 @@ fn pages_follow_the_tree_and_their_cursors() {
     let mut paged = Vec::new();
     let mut from = String::new();
     loop {
-        let page =
-            show(&format!("{TREE}/23dcb6d9 {RECORDED} --parents 4 {from}")).1["parents"].clone();
+        let page = show(&format!("{TREE}/23dcb6d9 {RECORDED} --parents 4 {from}")).1["parents"].clone();
         paged.extend(ids(&page).into_iter().map(str::to_owned));
         match page["next"].as_str() {
             Some(next) => from = format!("--parents-from {next}"),
@@ -67,34 +52,18 @@ fn pages_follow_the_tree_and_their_cursors() {
     }
     assert_eq!(paged, all);
     // 71f137a5 has two children: the first branch and the summary of it.
-    let page = |more: &str| {
-        show(&format!("{TREE}/71f137a5 {RECORDED} --children {more}")).1["children"].clone()
-    };
+    let page =
+        |more: &str| show(&format!("{TREE}/71f137a5 {RECORDED} --children {more}")).1["children"].clone();
     assert_eq!(ids(&page("5")), ["2357a8b2", "6b3b113b"]);
     let first = page("1");
-    assert_eq!(
-        (ids(&first), &first["next"]),
-        (vec!["2357a8b2"], &Value::from("6b3b113b"))
-    );
+    assert_eq!((ids(&first), &first["next"]), (vec!["2357a8b2"], &Value::from("6b3b113b")));
     assert_eq!(ids(&page("1 --children-from 6b3b113b")), ["6b3b113b"]);
     // Without what is no message, the answer to the summary's branch is a child too.
     assert_eq!(ids(&page("5 --conversation")), ["2357a8b2", "cd02074f"]);
-    assert_eq!(
-        ids(&page("5 --conversation --children-from cd02074f")),
-        ["cd02074f"]
-    );
-    let talk = show(&format!(
-        "{TREE}/13800103 {RECORDED} --parents 2 --conversation"
-    ))
-    .1["parents"]
-        .clone();
-    assert_eq!(
-        (ids(&talk), &talk["next"]),
-        (vec!["75273103", "612bc36d"], &Value::from("e0acf2e2"))
-    );
-    let (code, error) = show(&format!(
-        "{TREE}/13800103 {RECORDED} --parents 2 --parents-from a52f083b"
-    ));
+    assert_eq!(ids(&page("5 --conversation --children-from cd02074f")), ["cd02074f"]);
+    let talk = show(&format!("{TREE}/13800103 {RECORDED} --parents 2 --conversation")).1["parents"].clone();
+    assert_eq!((ids(&talk), &talk["next"]), (vec!["75273103", "612bc36d"], &Value::from("e0acf2e2")));
+    let (code, error) = show(&format!("{TREE}/13800103 {RECORDED} --parents 2 --parents-from a52f083b"));
     assert_eq!((code, error["code"].as_str()), (2, Some("usage")));
 }
 
@@ -120,18 +89,8 @@ fn a_copy_stands_in_for_an_original_that_is_gone_and_says_so() {
     assert_eq!(shown["markers"].as_array().unwrap().len(), 1);
     // What was said in the clone itself is not of the session that is gone.
     assert_eq!(show(&format!("{gone}/5b36de92 {place}")).0, 4);
-    assert_eq!(
-        show(&format!(
-            "01a22d99-6ea8-70a3-81e7-6a13ec05b3cf/5b36de92 {place}"
-        ))
-        .0,
-        0
-    );
-    fs::copy(
-        Path::new(RECORDED).join("compaction.jsonl"),
-        home.path().join("o.jsonl"),
-    )
-    .unwrap();
+    assert_eq!(show(&format!("01a22d99-6ea8-70a3-81e7-6a13ec05b3cf/5b36de92 {place}")).0, 0);
+    fs::copy(Path::new(RECORDED).join("compaction.jsonl"), home.path().join("o.jsonl")).unwrap();
     assert_eq!(show(&format!("{gone}/7ac0adee {place}")).1["copy"], false);
 }
 

@@ -44,11 +44,7 @@ impl Random {
         let normal = (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos();
         let size = MEDIAN * (SIGMA * normal).exp();
         // The tail of real stores is heavier than that: now and then a file or an image is inlined.
-        let size = if self.below(40_000) == 0 {
-            LONGEST * self.unit()
-        } else {
-            size
-        };
+        let size = if self.below(40_000) == 0 { LONGEST * self.unit() } else { size };
         size.min(LONGEST) as usize
     }
 }
@@ -137,20 +133,10 @@ impl Session {
 
     fn entry(&mut self, random: &mut Random) -> (String, String, String) {
         let id = format!("{:08x}", random.next() >> 32);
-        let parent = if self.leaf.is_empty() {
-            "null".into()
-        } else {
-            format!("\"{}\"", self.leaf)
-        };
+        let parent = if self.leaf.is_empty() { "null".into() } else { format!("\"{}\"", self.leaf) };
         self.at += 1 + random.below(5000) as i64;
         self.leaf.clone_from(&id);
-        (
-            id,
-            parent,
-            Timestamp::from_millis(self.at)
-                .expect("a time of this century")
-                .to_string(),
-        )
+        (id, parent, Timestamp::from_millis(self.at).expect("a time of this century").to_string())
     }
 
     fn message(&mut self, random: &mut Random) {
@@ -180,7 +166,9 @@ impl Session {
                 )
             }
         };
-        self.lines.push(format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"{at}","message":{body}}}"#));
+        self.lines.push(format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"{at}","message":{body}}}"#
+        ));
     }
 
     fn marker(&mut self, random: &mut Random) {
@@ -197,10 +185,7 @@ impl Session {
         let mut recipients = format!(r#"{{"id":"github:user{first}","handle":"User{first}"}}"#);
         for more in 1..=random.below(3) {
             let other = first + 50 * more;
-            let _ = write!(
-                recipients,
-                r#",{{"id":"github:user{other}","handle":"User{other}"}}"#
-            );
+            let _ = write!(recipients, r#",{{"id":"github:user{other}","handle":"User{other}"}}"#);
         }
         self.lines.push(format!(
             r#"{{"type":"custom","customType":"{kind}","data":{{"schemaVersion":1,"actor":{{"id":"github:gszep","handle":"gszep"}},"recipients":[{recipients}],"target":{{"sessionId":"{}","entryId":"{user}"}}}},"id":"{id}","parentId":{parent},"timestamp":"{at}"}}"#,
@@ -209,14 +194,10 @@ impl Session {
     }
 
     fn write(&self, folder: &Path, parent: Option<&str>) -> io::Result<u64> {
-        let at = Timestamp::from_millis(self.at)
-            .expect("a time of this century")
-            .to_string();
+        let at = Timestamp::from_millis(self.at).expect("a time of this century").to_string();
         let name = format!("{}_{}.jsonl", at.replace([':', '.'], "-"), self.id);
         let mut out = BufWriter::new(File::create(folder.join(name))?);
-        let fork = parent.map_or(String::new(), |id| {
-            format!(r#","parentSession":"/sessions/{id}.jsonl""#)
-        });
+        let fork = parent.map_or(String::new(), |id| format!(r#","parentSession":"/sessions/{id}.jsonl""#));
         let mut bytes = format!(
             r#"{{"type":"session","version":3,"id":"{}","timestamp":"{at}","cwd":"/tmp/p"{fork}}}"#,
             self.id
@@ -239,14 +220,8 @@ fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let usage = "usage: corpus FOLDER [MIB] [SEED]";
     let folder = arguments.next().expect(usage);
-    let mib: u64 = arguments
-        .next()
-        .map_or(1024, |number| number.parse().expect(usage));
-    let mut random = Random(
-        arguments
-            .next()
-            .map_or(1, |number| number.parse().expect(usage)),
-    );
+    let mib: u64 = arguments.next().map_or(1024, |number| number.parse().expect(usage));
+    let mut random = Random(arguments.next().map_or(1, |number| number.parse().expect(usage)));
     let folder = Path::new(&folder);
     let (mut total, mut files, mut lines) = (0, 0u64, 0u64);
     let mut earlier: Option<Session> = None;
@@ -267,9 +242,7 @@ fn main() -> io::Result<()> {
             session.lines.extend_from_slice(&old.lines[..kept]);
             // The entry's own id is the first that is eight digits long.
             let own = old.lines[kept - 1].split(r#""id":""#).skip(1);
-            let own = own
-                .into_iter()
-                .find(|part| part.as_bytes().get(8) == Some(&b'"'));
+            let own = own.into_iter().find(|part| part.as_bytes().get(8) == Some(&b'"'));
             session.leaf = own.expect("every line has an id")[..8].to_owned();
             session.at = old.at;
             parent = Some(old.id.clone());

@@ -37,9 +37,8 @@ impl<'a> Artifact<'a> {
         let mut digest = Sha256::new();
         write_core(reduction, &mut digest).expect("a digest takes every byte");
         digest.update(b"}");
-        let hex = |byte: u8| {
-            [byte >> 4, byte & 15].map(|half| char::from(b"0123456789abcdef"[usize::from(half)]))
-        };
+        let hex =
+            |byte: u8| [byte >> 4, byte & 15].map(|half| char::from(b"0123456789abcdef"[usize::from(half)]));
         let key = digest.finalize().into_iter().flat_map(hex).collect();
         Self { reduction, key }
     }
@@ -66,28 +65,15 @@ impl<'a> Artifact<'a> {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (id, t) = (self.id(), newest(self.reduction));
         let (info, own) = (&self.key[24..31], &self.key[31..38]);
-        writeln!(
-            out,
-            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{t}","cwd":""}}"#
-        )?;
+        writeln!(out, r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{t}","cwd":""}}"#)?;
         writeln!(
             out,
             r#"{{"type":"session_info","id":"i{info}","parentId":null,"timestamp":"{t}","name":"z=-1 mentions"}}"#
         )?;
-        write!(
-            out,
-            r#"{{"type":"custom","customType":"{REDUCTION_TYPE}","data":"#
-        )?;
+        write!(out, r#"{{"type":"custom","customType":"{REDUCTION_TYPE}","data":"#)?;
         write_core(self.reduction, out)?;
-        write!(
-            out,
-            r#","reductionKey":"{}","outputSessionId":"{id}"}}"#,
-            self.key
-        )?;
-        writeln!(
-            out,
-            r#","id":"m{own}","parentId":"i{info}","timestamp":"{t}"}}"#
-        )
+        write!(out, r#","reductionKey":"{}","outputSessionId":"{id}"}}"#, self.key)?;
+        writeln!(out, r#","id":"m{own}","parentId":"i{info}","timestamp":"{t}"}}"#)
     }
 }
 
@@ -104,22 +90,14 @@ fn write_core(reduction: &Reduction, out: &mut impl Write) -> io::Result<()> {
     }
     out.write_all(br#"],"sources":["#)?;
     for (place, (session, markers)) in reduction.markers().enumerate() {
-        write!(
-            out,
-            r#"{}{{"sessionId":"{session}","entryIds":["#,
-            comma(place)
-        )?;
+        write!(out, r#"{}{{"sessionId":"{session}","entryIds":["#, comma(place))?;
         for (place, marker) in markers.iter().enumerate() {
             write!(out, r#"{}"{marker}""#, comma(place))?;
         }
         out.write_all(b"]}")?;
     }
     out.write_all(br#"],"timeRange":"#)?;
-    match reduction
-        .references()
-        .map(|(_, reference)| reference.at)
-        .min()
-    {
+    match reduction.references().map(|(_, reference)| reference.at).min() {
         None => out.write_all(b"null")?,
         Some(oldest) => {
             let newest = newest(reduction);
@@ -128,21 +106,10 @@ fn write_core(reduction: &Reduction, out: &mut impl Write) -> io::Result<()> {
     }
     out.write_all(br#","mentions":["#)?;
     for (place, (key, reference)) in reduction.references().enumerate() {
-        let ReferenceKey {
-            session,
-            entry,
-            recipient,
-        } = key;
+        let ReferenceKey { session, entry, recipient } = key;
         let Reference { actor, at, .. } = reference;
-        write!(
-            out,
-            r#"{}{{"source":{{"sessionId":"{session}","entryId":"{entry}"}},"#,
-            comma(place)
-        )?;
-        write!(
-            out,
-            r#""recipientId":"github:{recipient}","actorId":"github:{actor}","timestamp":"{at}"}}"#
-        )?;
+        write!(out, r#"{}{{"source":{{"sessionId":"{session}","entryId":"{entry}"}},"#, comma(place))?;
+        write!(out, r#""recipientId":"github:{recipient}","actorId":"github:{actor}","timestamp":"{at}"}}"#)?;
     }
     out.write_all(b"]")
 }
@@ -196,11 +163,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// The watch of a file whose lines up to here are known.
     pub(crate) fn resume(so_far: &Checked) -> Self {
-        Self {
-            head: None,
-            named_so: so_far.is_artifact,
-            is_artifact: so_far.is_artifact,
-        }
+        Self { head: None, named_so: so_far.is_artifact, is_artifact: so_far.is_artifact }
     }
 
     /// Takes a line that was read as JSON. Yields the reduction at the third line of an artifact,
@@ -251,69 +214,44 @@ impl Watch {
 
 fn is_artifact_id(id: &str) -> bool {
     id.strip_prefix(ID_PREFIX).is_some_and(|hex| {
-        hex.len() == 24
-            && hex
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        hex.len() == 24 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
 /// Reads the three lines of an artifact.
-fn read(
-    head: &[u8],
-    line: &[u8],
-    record: &Record<'_>,
-    scratch: &mut Scratch,
-) -> Result<Reduction, Fault> {
+fn read(head: &[u8], line: &[u8], record: &Record<'_>, scratch: &mut Scratch) -> Result<Reduction, Fault> {
     let not_canonical = |what: &str| Fault::new(Code::ArtifactNotCanonical, what);
     let data = record.data.filter(|_| record.is_custom(REDUCTION_TYPE));
     let Some(data) = data.filter(|data| data.raw.starts_with('{')) else {
-        return Err(not_canonical(
-            "the third line of the artifact is no reduction",
-        ));
+        return Err(not_canonical("the third line of the artifact is no reduction"));
     };
     let mut read = Reading::default();
     let mut scanner = Scanner::new(data.raw, scratch);
     scanner.object(1, |scanner, key| read.field(scanner, key))?;
     if let Some(version) = read.version.filter(|version| *version != "1") {
         let version: String = version.chars().take(20).collect();
-        return Err(Fault::new(
-            Code::ArtifactSchema,
-            format!("schemaVersion {version} is not 1"),
-        ));
+        return Err(Fault::new(Code::ArtifactSchema, format!("schemaVersion {version} is not 1")));
     }
     if let Some(what) = read.bad {
         return Err(not_canonical(what));
     }
     let reduction = read.reduction;
     let sources = reduction.markers().map(|(session, _)| session);
-    let mut targets: Vec<_> = reduction
-        .references()
-        .map(|(key, _)| &key.session)
-        .collect();
+    let mut targets: Vec<_> = reduction.references().map(|(key, _)| &key.session).collect();
     targets.dedup();
     if !reduction.conflicts().is_empty() || !sources.eq(targets) {
-        return Err(not_canonical(
-            "the artifact's sources are not those of its mentions",
-        ));
+        return Err(not_canonical("the artifact's sources are not those of its mentions"));
     }
     let artifact = Artifact::of(&reduction);
     let is_key = read.key.is_some_and(|key| key.is(artifact.key()));
-    let mut same = Same {
-        parts: [head, line, b"\n"],
-    };
+    let mut same = Same { parts: [head, line, b"\n"] };
     if artifact.write(&mut same).is_ok() && same.is_at_end() {
         return Ok(reduction);
     }
     if is_key {
-        Err(not_canonical(
-            "the artifact is not spelled in the canonical form",
-        ))
+        Err(not_canonical("the artifact is not spelled in the canonical form"))
     } else {
-        Err(Fault::new(
-            Code::ArtifactKey,
-            "the reductionKey is not that of the artifact's content",
-        ))
+        Err(Fault::new(Code::ArtifactKey, "the reductionKey is not that of the artifact's content"))
     }
 }
 
@@ -359,8 +297,7 @@ impl<'a> Reading<'a> {
         members(scanner, 3, |scanner, key| {
             if key.is("entryIds") && scanner.at_array() {
                 return scanner.array(4, |scanner| {
-                    markers
-                        .push(text(scanner.value(5)?).and_then(|id| EntryId::from_evidence(&id)));
+                    markers.push(text(scanner.value(5)?).and_then(|id| EntryId::from_evidence(&id)));
                     Ok(())
                 });
             }
@@ -408,19 +345,8 @@ impl<'a> Reading<'a> {
         })?;
         match (session, entry, recipient, actor, at) {
             (Some(session), Some(entry), Some(recipient), Some(actor), Some(at)) => {
-                let key = ReferenceKey {
-                    session,
-                    entry,
-                    recipient,
-                };
-                self.reduction.add(
-                    key,
-                    Reference {
-                        actor,
-                        at,
-                        origin: THIRD_LINE,
-                    },
-                );
+                let key = ReferenceKey { session, entry, recipient };
+                self.reduction.add(key, Reference { actor, at, origin: THIRD_LINE });
             }
             _ => self.bad = Some("a mention of the artifact is no reference"),
         }
@@ -434,11 +360,7 @@ fn members<'a>(
     depth: u32,
     member: impl FnMut(&mut Scanner<'a, '_>, JsonStr<'a>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    if scanner.at_object() {
-        scanner.object(depth, member)
-    } else {
-        scanner.value(depth).map(drop)
-    }
+    if scanner.at_object() { scanner.object(depth, member) } else { scanner.value(depth).map(drop) }
 }
 
 fn text(value: Value<'_>) -> Option<std::borrow::Cow<'_, str>> {

@@ -114,15 +114,11 @@ fn digest(bytes: &[u8]) -> String {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let mut sums = [
-        0x9e37_79b9_7f4a_7c15,
-        0xbf58_476d_1ce4_e5b9 ^ bytes.len() as u64,
-    ];
+    let mut sums = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9 ^ bytes.len() as u64];
     for word in words.iter().chain([&last]) {
         let word = u64::from_le_bytes(*word);
         sums[0] = fold(sums[0] ^ word, 0xa076_1d64_78bd_642f);
-        sums[1] =
-            sums[1].rotate_left(29) ^ fold(word ^ 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3);
+        sums[1] = sums[1].rotate_left(29) ^ fold(word ^ 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3);
     }
     format!("{:016x}{:016x}", sums[0], sums[1])
 }
@@ -210,10 +206,7 @@ impl Cache {
         let user = |bytes: &[u8]| {
             let (index, millis) = bytes.split_first_chunk::<4>()?;
             let millis = i64::from_le_bytes(millis.try_into().ok()?);
-            Some((
-                EntryIndex(u32::from_le_bytes(*index)),
-                Timestamp::from_millis(millis)?,
-            ))
+            Some((EntryIndex(u32::from_le_bytes(*index)), Timestamp::from_millis(millis)?))
         };
         Some(Checked {
             header: Some(Header {
@@ -246,9 +239,8 @@ impl Record {
     pub(crate) fn reduction(&self, file: u32) -> Option<Reduction> {
         let mut reduction = Reduction::default();
         let name = |place: u32| self.names.get(place as usize);
-        let session = |place| {
-            SessionId::from_header(name(place)?).or_else(|| SessionId::from_evidence(name(place)?))
-        };
+        let session =
+            |place| SessionId::from_header(name(place)?).or_else(|| SessionId::from_evidence(name(place)?));
         let login = |place| Some(Arc::new(name(place)?.parse().ok()?));
         for input in &self.inputs {
             reduction.add_input(session(*input)?);
@@ -264,14 +256,7 @@ impl Record {
             };
             let at = Timestamp::from_millis(*at)?;
             let origin = Origin { file, line: *line };
-            reduction.add(
-                key,
-                Reference {
-                    actor: login(*actor)?,
-                    at,
-                    origin,
-                },
-            );
+            reduction.add(key, Reference { actor: login(*actor)?, at, origin });
         }
         Some(reduction)
     }
@@ -320,13 +305,7 @@ impl NewCache {
         writeln!(records, "{MAGIC}")?;
         let trees = create(&new_path(&trees_path(path)))?;
         let (path, seen) = (path.to_owned(), std::collections::HashSet::new());
-        Ok(Self {
-            path,
-            records,
-            trees,
-            trees_length: 0,
-            seen,
-        })
+        Ok(Self { path, records, trees, trees_length: 0, seen })
     }
 
     fn write(&mut self, path: &str, record: &mut Record, tree: &[u8]) -> io::Result<()> {
@@ -410,9 +389,7 @@ pub(crate) struct State<'a> {
 
 impl State<'_> {
     fn record(&self, sample: String) -> Record {
-        let Self {
-            checked, reduction, ..
-        } = self;
+        let Self { checked, reduction, .. } = self;
         let mut names = Vec::new();
         let mut places = HashMap::new();
         let mut place = |name: &str| {
@@ -421,31 +398,16 @@ impl State<'_> {
                 names.len() as u32 - 1
             })
         };
-        let inputs = reduction
-            .inputs()
-            .iter()
-            .map(|input| place(input.as_str()))
-            .collect();
+        let inputs = reduction.inputs().iter().map(|input| place(input.as_str())).collect();
         let mut markers = Vec::new();
         for (session, entries) in reduction.markers() {
             let session = place(session.as_str());
-            markers.extend(
-                entries
-                    .iter()
-                    .map(|entry| (session, entry.as_str().to_owned())),
-            );
+            markers.extend(entries.iter().map(|entry| (session, entry.as_str().to_owned())));
         }
         let references = reduction.references().map(|(key, of)| {
             let people = [&key.recipient, &of.actor].map(|login| place(login.as_str()));
             let (session, entry) = (place(key.session.as_str()), key.entry.as_str().to_owned());
-            (
-                session,
-                entry,
-                people[0],
-                people[1],
-                of.at.millis(),
-                of.origin.line,
-            )
+            (session, entry, people[0], people[1], of.at.millis(), of.origin.line)
         });
         let references = references.collect();
         let header = checked.header.as_ref().expect("a valid file has a header");
@@ -456,8 +418,7 @@ impl State<'_> {
             sample,
             lines: checked.lines,
             is_artifact: checked.is_artifact,
-            continued_by: (checked.is_artifact && checked.lines > 3)
-                .then(|| checked.tree.id(EntryIndex(2))),
+            continued_by: (checked.is_artifact && checked.lines > 3).then(|| checked.tree.id(EntryIndex(2))),
             has_tail: self.has_tail,
             header: header.id.as_str().to_owned(),
             has_parent: header.has_parent,

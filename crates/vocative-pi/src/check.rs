@@ -28,11 +28,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            lenient: false,
-            max_line: MAX_LINE,
-            offsets: false,
-        }
+        Self { lenient: false, max_line: MAX_LINE, offsets: false }
     }
 }
 
@@ -194,11 +190,7 @@ impl Checker {
     pub fn line(&mut self, offset: u64, line: &[u8], sink: &mut dyn Sink) {
         self.so_far.lines += 1;
         self.so_far.covered = offset + line.len() as u64 + 1;
-        let line = if self.at_start {
-            self.first_bytes(line)
-        } else {
-            line
-        };
+        let line = if self.at_start { self.first_bytes(line) } else { line };
         let mut scratch = std::mem::take(&mut self.scratch);
         match Record::read(line, &mut scratch) {
             Err(fault) => {
@@ -215,20 +207,11 @@ impl Checker {
     }
 
     /// Compares the first three lines with those of an artifact (section 4.2).
-    fn watch(
-        &mut self,
-        line: &[u8],
-        record: &Record<'_>,
-        scratch: &mut Scratch,
-        sink: &mut dyn Sink,
-    ) {
+    fn watch(&mut self, line: &[u8], record: &Record<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) {
         let Some(header) = &self.so_far.header else {
             return;
         };
-        match self
-            .watch
-            .line(self.so_far.lines, line, header, record, scratch)
-        {
+        match self.watch.line(self.so_far.lines, line, header, record, scratch) {
             None => return,
             Some(Ok(reduction)) => {
                 self.so_far.is_artifact = true;
@@ -246,28 +229,18 @@ impl Checker {
     fn first_bytes<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
         let line = match line.strip_prefix(b"\xef\xbb\xbf") {
             Some(rest) => {
-                self.fault(
-                    Code::ByteOrderMark,
-                    "the file begins with a byte-order mark",
-                );
+                self.fault(Code::ByteOrderMark, "the file begins with a byte-order mark");
                 rest
             }
             None => line,
         };
         // Another agent pads its title line with spaces, which it later overwrites.
         let trimmed = line.trim_ascii();
-        let is_title =
-            Record::read(trimmed, &mut self.scratch).is_ok_and(|record| record.is("title"));
+        let is_title = Record::read(trimmed, &mut self.scratch).is_ok_and(|record| record.is("title"));
         if is_title { trimmed } else { line }
     }
 
-    fn record(
-        &mut self,
-        offset: u64,
-        record: &Record<'_>,
-        scratch: &mut Scratch,
-        sink: &mut dyn Sink,
-    ) {
+    fn record(&mut self, offset: u64, record: &Record<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) {
         if self.at_start && record.is("title") {
             if !self.options.lenient {
                 self.headless = true;
@@ -285,10 +258,7 @@ impl Checker {
         }
         if !self.header_seen && !self.headless && self.so_far.errors == 0 {
             self.headless = true;
-            self.fault(
-                Code::HeaderMissing,
-                "an entry stands where the header belongs",
-            );
+            self.fault(Code::HeaderMissing, "an entry stands where the header belongs");
         }
         self.entry(offset, record, scratch, sink);
     }
@@ -305,13 +275,7 @@ impl Checker {
         self.report_faults(record.shown_id().as_deref(), sink);
     }
 
-    fn entry(
-        &mut self,
-        offset: u64,
-        record: &Record<'_>,
-        scratch: &mut Scratch,
-        sink: &mut dyn Sink,
-    ) {
+    fn entry(&mut self, offset: u64, record: &Record<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) {
         record.entry_faults(&mut self.faults);
         let id = record.id.and_then(|id| id.string()).filter(|id| !id.is(""));
         let index = id.and_then(|id| self.place(&id.bytes(), offset, record));
@@ -342,8 +306,7 @@ impl Checker {
             let wanted = wanted.bytes();
             parent = tree.find(&wanted);
             if parent.is_none() && *wanted == *id {
-                self.faults
-                    .push(Fault::new(Code::ParentSelf, "the entry is its own parent"));
+                self.faults.push(Fault::new(Code::ParentSelf, "the entry is its own parent"));
             } else if parent.is_none() {
                 missing = Some(wanted);
             }
@@ -354,8 +317,7 @@ impl Checker {
                     self.so_far.offsets.push(offset);
                 }
                 if let Some(parent) = missing {
-                    self.pending
-                        .push(Pending::new(self.so_far.lines, index, &parent));
+                    self.pending.push(Pending::new(self.so_far.lines, index, &parent));
                 }
                 Some(index)
             }
@@ -380,15 +342,9 @@ impl Checker {
         scratch: &mut Scratch,
     ) -> Result<Evidence, Fault> {
         let marker = Marker::read(record.data, scratch)?;
-        let own_id = record
-            .id
-            .and_then(|id| EntryId::from_evidence(&id.string()?.text()?));
-        let id = own_id.ok_or_else(|| {
-            Fault::new(
-                Code::MarkerId,
-                "the marker's own id cannot be used in evidence",
-            )
-        })?;
+        let own_id = record.id.and_then(|id| EntryId::from_evidence(&id.string()?.text()?));
+        let id = own_id
+            .ok_or_else(|| Fault::new(Code::MarkerId, "the marker's own id cannot be used in evidence"))?;
         if let Some(header) = &self.so_far.header
             && header.id != marker.session
             && !header.has_parent
@@ -396,39 +352,20 @@ impl Checker {
             let detail = format!("the target is of session {}", marker.session);
             return Err(Fault::new(Code::MarkerSession, detail));
         }
-        let refuse = |code, what: &str| {
-            Err(Fault::new(
-                code,
-                format!("the target {} {what}", marker.entry),
-            ))
-        };
+        let refuse = |code, what: &str| Err(Fault::new(code, format!("the target {} {what}", marker.entry)));
         let tree = &self.so_far.tree;
         let Some(target) = tree.find(marker.entry.as_str().as_bytes()) else {
-            return refuse(
-                Code::MarkerTargetMissing,
-                "is not among the entries before the marker",
-            );
+            return refuse(Code::MarkerTargetMissing, "is not among the entries before the marker");
         };
         let users = &self.so_far.users;
         let Ok(user) = users.binary_search_by_key(&target, |(index, _)| *index) else {
             return refuse(Code::MarkerTargetNotUser, "is no message of the user");
         };
         if !tree.is_ancestor_or_self(target, index) {
-            return refuse(
-                Code::MarkerTargetNotAncestor,
-                "is no ancestor of the marker",
-            );
+            return refuse(Code::MarkerTargetNotAncestor, "is no ancestor of the marker");
         }
         let line = self.so_far.lines;
-        Ok(Evidence {
-            line,
-            offset,
-            id,
-            index,
-            target,
-            at: users[user].1,
-            marker,
-        })
+        Ok(Evidence { line, offset, id, index, target, at: users[user].1, marker })
     }
 
     /// Notes a line over the limit, of which the next one begins at `end`.
@@ -483,11 +420,7 @@ pub fn check(source: impl Read, options: Options, sink: &mut dyn Sink) -> io::Re
 }
 
 /// Goes on with a check; `source` begins where the last one ended.
-pub(crate) fn go_on(
-    source: impl Read,
-    mut checker: Checker,
-    sink: &mut dyn Sink,
-) -> io::Result<Checked> {
+pub(crate) fn go_on(source: impl Read, mut checker: Checker, sink: &mut dyn Sink) -> io::Result<Checked> {
     let mut lines = Lines::new(source, checker.so_far.covered, checker.options.max_line);
     loop {
         let offset = lines.offset();

@@ -75,9 +75,7 @@ pub fn session_files(path: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> 
             let path = item.path();
             if kind.is_dir() {
                 folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "jsonl")
+            } else if path.extension().is_some_and(|extension| extension == "jsonl")
                 && (kind.is_file() || fs::metadata(&path).is_ok_and(|target| target.is_file()))
             {
                 files.push(path);
@@ -104,37 +102,17 @@ mod tests {
     #[test]
     fn folders_follow_the_environment() {
         let cases = [
-            (
-                "/h",
-                "",
-                "",
-                Some("/h/.pi/agent/sessions"),
-                Some("/h/.pi/agent/chi/reduced"),
-            ),
+            ("/h", "", "", Some("/h/.pi/agent/sessions"), Some("/h/.pi/agent/chi/reduced")),
             ("/h", "/a", "", Some("/a/sessions"), Some("/a/chi/reduced")),
-            (
-                "/h",
-                "~/a",
-                "",
-                Some("/h/a/sessions"),
-                Some("/h/a/chi/reduced"),
-            ),
+            ("/h", "~/a", "", Some("/h/a/sessions"), Some("/h/a/chi/reduced")),
             ("/h", "/a", "/flat", Some("/flat"), Some("/a/chi/reduced")),
             ("", "", "/flat", Some("/flat"), None),
             ("", "", "", None, None),
         ];
         for (home, agent, session, sessions, reduced) in cases {
             let found = environment(home, agent, session);
-            assert_eq!(
-                found.session_dir().as_deref(),
-                sessions.map(Path::new),
-                "{home} {agent} {session}"
-            );
-            assert_eq!(
-                found.reduced_dir().as_deref(),
-                reduced.map(Path::new),
-                "{home} {agent} {session}"
-            );
+            assert_eq!(found.session_dir().as_deref(), sessions.map(Path::new), "{home} {agent} {session}");
+            assert_eq!(found.reduced_dir().as_deref(), reduced.map(Path::new), "{home} {agent} {session}");
         }
     }
 
@@ -148,24 +126,11 @@ mod tests {
             fs::write(inner.join(name), "").unwrap();
         }
         let found = session_files(root.path()).unwrap();
-        let names: Vec<_> = found
-            .iter()
-            .map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "--tmp-labproj--/a.jsonl",
-                "--tmp-labproj--/b.jsonl",
-                "a.jsonl",
-                "b.jsonl"
-            ]
-        );
+        let names: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["--tmp-labproj--/a.jsonl", "--tmp-labproj--/b.jsonl", "a.jsonl", "b.jsonl"]);
         let text = root.path().join("notes.txt");
         assert_eq!(session_files(&text).unwrap(), [text]);
-        assert_eq!(
-            session_files(&root.path().join("none")).unwrap_err().0,
-            root.path().join("none")
-        );
+        assert_eq!(session_files(&root.path().join("none")).unwrap_err().0, root.path().join("none"));
     }
 }

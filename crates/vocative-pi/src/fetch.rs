@@ -99,16 +99,8 @@ pub struct Library {
 impl Library {
     /// A library of these files.
     pub fn new(files: Vec<PathBuf>, options: Options) -> Self {
-        let options = Options {
-            offsets: true,
-            ..options
-        };
-        Self {
-            files,
-            headers: None,
-            options,
-            open: None,
-        }
+        let options = Options { offsets: true, ..options };
+        Self { files, headers: None, options, open: None }
     }
 
     /// Finds the entry in an original of the session, or else in a copy.
@@ -120,17 +112,9 @@ impl Library {
         let id = entry.as_str().as_bytes();
         let known = self.open.as_ref().filter(|open| open.header.id == *session);
         if let Some(index) = known.and_then(|open| open.checked.tree.find(id)) {
-            return Ok((
-                self.open.as_ref().expect("it was just looked at"),
-                index,
-                Source::Original,
-            ));
+            return Ok((self.open.as_ref().expect("it was just looked at"), index, Source::Original));
         }
-        let mut not_found = NotFound {
-            searched: Vec::new(),
-            invalid: Vec::new(),
-            files: self.files.len(),
-        };
+        let mut not_found = NotFound { searched: Vec::new(), invalid: Vec::new(), files: self.files.len() };
         for (source, path) in self.candidates(session) {
             if source == Source::Copy && !mentions(&path, session) {
                 continue;
@@ -139,9 +123,11 @@ impl Library {
             match open(&path, self.options) {
                 Err(problem) => not_found.invalid.push((path, problem)),
                 Ok(opened) => {
-                    let index = opened.checked.tree.find(id).filter(|index| {
-                        source == Source::Original || opened.inherits(session, *index)
-                    });
+                    let index = opened
+                        .checked
+                        .tree
+                        .find(id)
+                        .filter(|index| source == Source::Original || opened.inherits(session, *index));
                     if let Some(index) = index {
                         return Ok((self.open.insert(opened), index, source));
                     }
@@ -155,10 +141,7 @@ impl Library {
     fn candidates(&mut self, session: &SessionId) -> Vec<(Source, PathBuf)> {
         let lenient = self.options.lenient;
         let headers = self.headers.get_or_insert_with(|| {
-            self.files
-                .iter()
-                .map(|path| header_of(path, lenient).ok().flatten())
-                .collect()
+            self.files.iter().map(|path| header_of(path, lenient).ok().flatten()).collect()
         });
         let mut originals = Vec::new();
         let mut forks = Vec::new();
@@ -172,10 +155,7 @@ impl Library {
             }
         }
         originals.sort_by_key(|(_, path)| {
-            (
-                std::cmp::Reverse(path.metadata().map_or(0, |file| file.len())),
-                path.clone(),
-            )
+            (std::cmp::Reverse(path.metadata().map_or(0, |file| file.len())), path.clone())
         });
         originals.append(&mut forks);
         originals
@@ -234,25 +214,13 @@ pub fn header_of(path: &Path, lenient: bool) -> io::Result<Option<Header>> {
 pub fn open(path: &Path, options: Options) -> Result<Opened, Problem> {
     let io = |error: io::Error| Problem::of_file(Code::Io, error.to_string());
     let mut findings = Findings::default();
-    let options = Options {
-        offsets: true,
-        ..options
-    };
+    let options = Options { offsets: true, ..options };
     let checked = check(File::open(path).map_err(io)?, options, &mut findings).map_err(io)?;
-    if let Some(problem) = findings
-        .problems
-        .into_iter()
-        .find(|problem| !problem.is_warning())
-    {
+    if let Some(problem) = findings.problems.into_iter().find(|problem| !problem.is_warning()) {
         return Err(problem);
     }
     let header = checked.header.clone().expect("a valid file has a header");
-    Ok(Opened {
-        path: path.to_owned(),
-        header,
-        checked,
-        evidence: findings.evidence,
-    })
+    Ok(Opened { path: path.to_owned(), header, checked, evidence: findings.evidence })
 }
 
 impl Opened {
@@ -262,30 +230,19 @@ impl Opened {
         session: &'a SessionId,
         entry: EntryIndex,
     ) -> impl Iterator<Item = &'a Evidence> {
-        self.evidence
-            .iter()
-            .filter(move |item| item.target == entry && item.marker.session == *session)
+        self.evidence.iter().filter(move |item| item.target == entry && item.marker.session == *session)
     }
 
     /// Whether the entry came with the copy: evidence of the session stands at or below it.
     fn inherits(&self, session: &SessionId, entry: EntryIndex) -> bool {
-        let of_session = self
-            .evidence
-            .iter()
-            .filter(|item| item.marker.session == *session);
-        of_session
-            .into_iter()
-            .any(|item| self.checked.tree.is_ancestor_or_self(entry, item.index))
+        let of_session = self.evidence.iter().filter(|item| item.marker.session == *session);
+        of_session.into_iter().any(|item| self.checked.tree.is_ancestor_or_self(entry, item.index))
     }
 
     /// Whether the entry is on the path from the last entry to its root.
     pub fn branch(&self, entry: EntryIndex) -> Branch {
         let leaf = EntryIndex(self.checked.tree.len() as u32 - 1);
-        if self.checked.tree.is_ancestor_or_self(entry, leaf) {
-            Branch::Current
-        } else {
-            Branch::Abandoned
-        }
+        if self.checked.tree.is_ancestor_or_self(entry, leaf) { Branch::Current } else { Branch::Abandoned }
     }
 
     /// Reads the entry from the file.
@@ -293,12 +250,7 @@ impl Opened {
     /// # Errors
     /// What reading says; a file that changed since it was checked is invalid data.
     pub fn read(&self, entry: EntryIndex) -> io::Result<FetchedEntry> {
-        let changed = || {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the file changed while it was read",
-            )
-        };
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "the file changed while it was read");
         let offset = self.checked.offsets[entry.0 as usize];
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(offset))?;
@@ -310,12 +262,7 @@ impl Opened {
         let record = Record::read(line, &mut scratch).map_err(|_| changed())?;
         let shown = |value: Option<Value<'_>>| Some(value?.string()?.lossy().into_owned());
         let id = shown(record.id).ok_or_else(changed)?;
-        if self
-            .checked
-            .tree
-            .find(id.as_bytes())
-            .is_some_and(|found| found != entry)
-        {
+        if self.checked.tree.find(id.as_bytes()).is_some_and(|found| found != entry) {
             return Err(changed());
         }
         Ok(FetchedEntry {
@@ -325,9 +272,7 @@ impl Opened {
             role: record.role(),
             at: record.time().ok_or_else(changed)?,
             branch: self.branch(entry),
-            text: record
-                .content()
-                .and_then(|content| text_of(content, &mut scratch)),
+            text: record.content().and_then(|content| text_of(content, &mut scratch)),
             raw: std::str::from_utf8(line).map_err(|_| changed())?.to_owned(),
         })
     }
@@ -347,8 +292,7 @@ impl Opened {
         let mut at = tree.parent(entry);
         if let Some(from) = from {
             let start = tree.find(from.as_bytes());
-            if !start.is_some_and(|start| start != entry && tree.is_ancestor_or_self(start, entry))
-            {
+            if !start.is_some_and(|start| start != entry && tree.is_ancestor_or_self(start, entry)) {
                 return Ok(None);
             }
             at = start;
@@ -371,18 +315,12 @@ impl Opened {
         conversation: bool,
     ) -> io::Result<Option<Page>> {
         let tree = &self.checked.tree;
-        let mut page = Page {
-            entries: Vec::new(),
-            next: None,
-        };
+        let mut page = Page { entries: Vec::new(), next: None };
         let mut above = std::collections::HashSet::from([entry]);
         let mut started = from.is_none();
         let below = (entry.0 + 1..tree.len() as u32).map(EntryIndex);
         for index in below {
-            if !tree
-                .parent(index)
-                .is_some_and(|parent| above.contains(&parent))
-            {
+            if !tree.parent(index).is_some_and(|parent| above.contains(&parent)) {
                 continue;
             }
             started |= from == Some(&*tree.id(index));
@@ -412,10 +350,7 @@ impl Opened {
         limit: usize,
         conversation: bool,
     ) -> io::Result<Page> {
-        let mut page = Page {
-            entries: Vec::new(),
-            next: None,
-        };
+        let mut page = Page { entries: Vec::new(), next: None };
         for index in entries {
             if page.entries.len() == limit && !conversation {
                 page.next = Some(self.checked.tree.id(index));
@@ -460,10 +395,7 @@ fn text_of(content: Value<'_>, scratch: &mut Scratch) -> Option<String> {
             }
             Ok(())
         })?;
-        blocks.extend(
-            text.filter(|_| is_text)
-                .map(|text| text.lossy().into_owned()),
-        );
+        blocks.extend(text.filter(|_| is_text).map(|text| text.lossy().into_owned()));
         Ok(())
     });
     read.ok().map(|()| blocks.join("\n"))

@@ -44,20 +44,14 @@ impl Sink for Gather<'_> {
     }
 
     fn reduction(&mut self, reduction: Reduction) {
-        self.reduction.absorb(reduction.with_origin(Origin {
-            file: self.file,
-            line: 3,
-        }));
+        self.reduction.absorb(reduction.with_origin(Origin { file: self.file, line: 3 }));
     }
 }
 
 impl Inputs {
     /// Inputs that are checked in this way.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            prefilter: Prefilter::default(),
-        }
+        Self { options, prefilter: Prefilter::default() }
     }
 
     /// Reads the file with place `file` among the inputs, and checks all of it. `None` if the
@@ -68,11 +62,7 @@ impl Inputs {
         source: impl Read,
         problems: &mut dyn FnMut(Problem),
     ) -> io::Result<Option<Input>> {
-        let gather = Gather {
-            file,
-            reduction: Reduction::default(),
-            problems,
-        };
+        let gather = Gather { file, reduction: Reduction::default(), problems };
         Self::read_with(source, Checker::new(self.options), gather)
     }
 
@@ -85,19 +75,11 @@ impl Inputs {
         reduction: Reduction,
         problems: &mut dyn FnMut(Problem),
     ) -> io::Result<Option<Input>> {
-        let gather = Gather {
-            file,
-            reduction,
-            problems,
-        };
+        let gather = Gather { file, reduction, problems };
         Self::read_with(source, Checker::resume(self.options, so_far), gather)
     }
 
-    fn read_with(
-        source: impl Read,
-        checker: Checker,
-        mut gather: Gather<'_>,
-    ) -> io::Result<Option<Input>> {
+    fn read_with(source: impl Read, checker: Checker, mut gather: Gather<'_>) -> io::Result<Option<Input>> {
         let checked = go_on(source, checker, &mut gather)?;
         if !checked.is_valid() {
             return Ok(None);
@@ -122,16 +104,11 @@ impl Inputs {
     ) -> Option<Reduction> {
         let mut read = || {
             let mut source = File::open(path)?;
-            if !self
-                .prefilter
-                .may_hold_evidence(&source, self.options.max_line)?
-            {
+            if !self.prefilter.may_hold_evidence(&source, self.options.max_line)? {
                 return Ok(Some(Reduction::default()));
             }
             source.rewind()?;
-            Ok(self
-                .read(file, source, problems)?
-                .map(|input| input.reduction))
+            Ok(self.read(file, source, problems)?.map(|input| input.reduction))
         };
         read().unwrap_or_else(|error: io::Error| {
             problems(Problem::of_file(Code::Io, error.to_string()));

@@ -72,11 +72,7 @@ impl<'a> JsonStr<'a> {
     /// The string itself, with lone surrogates as the three bytes that UTF-8 would give them, so
     /// that two strings are equal exactly when their bytes are.
     pub(crate) fn bytes(&self) -> Cow<'a, [u8]> {
-        if self.escaped {
-            Cow::Owned(unescape(self.raw))
-        } else {
-            Cow::Borrowed(self.raw.as_bytes())
-        }
+        if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw.as_bytes()) }
     }
 
     /// The string, where it holds no lone surrogate.
@@ -97,11 +93,7 @@ impl<'a> JsonStr<'a> {
 
     /// Whether the string is this one, however it is escaped.
     pub(crate) fn is(&self, other: &str) -> bool {
-        if self.escaped {
-            *self.bytes() == *other.as_bytes()
-        } else {
-            self.raw == other
-        }
+        if self.escaped { *self.bytes() == *other.as_bytes() } else { self.raw == other }
     }
 }
 
@@ -155,9 +147,7 @@ fn push_code_point(out: &mut Vec<u8>, unit: u32) {
 
 fn hex4(digits: &[u8]) -> Option<u16> {
     let digits = digits.get(..4)?;
-    digits.iter().try_fold(0, |value, digit| {
-        Some(value << 4 | char::from(*digit).to_digit(16)? as u16)
-    })
+    digits.iter().try_fold(0, |value, digit| Some(value << 4 | char::from(*digit).to_digit(16)? as u16))
 }
 
 /// Reads one JSON text from its start to its end.
@@ -175,12 +165,7 @@ impl<'a, 's> Scanner<'a, 's> {
     pub(crate) fn new(text: &'a str, scratch: &'s mut Scratch) -> Self {
         scratch.keys.clear();
         let controls = has_controls(text.as_bytes());
-        Self {
-            text,
-            at: 0,
-            controls,
-            scratch,
-        }
+        Self { text, at: 0, controls, scratch }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -200,11 +185,7 @@ impl<'a, 's> Scanner<'a, 's> {
     /// Succeeds where only white space is left.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         self.skip_space();
-        if self.at == self.text.len() {
-            Ok(())
-        } else {
-            Err(self.bad("text after the JSON value"))
-        }
+        if self.at == self.text.len() { Ok(()) } else { Err(self.bad("text after the JSON value")) }
     }
 
     /// Whether the next value is an object.
@@ -226,11 +207,7 @@ impl<'a, 's> Scanner<'a, 's> {
         mut member: impl FnMut(&mut Self, JsonStr<'a>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.enter(depth)?;
-        let mut keys = Keys {
-            base: self.scratch.keys.len(),
-            mask: 0,
-            hashes: None,
-        };
+        let mut keys = Keys { base: self.scratch.keys.len(), mask: 0, hashes: None };
         self.skip_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -244,11 +221,7 @@ impl<'a, 's> Scanner<'a, 's> {
             let start = self.at + 1;
             let key = self.string()?;
             let end = start + key.raw.len();
-            let span = Span {
-                start: start as u32,
-                end: end as u32,
-                escaped: key.escaped,
-            };
+            let span = Span { start: start as u32, end: end as u32, escaped: key.escaped };
             self.note_key(&mut keys, span)?;
             self.skip_space();
             if self.peek() != Some(b':') {
@@ -328,10 +301,7 @@ impl<'a, 's> Scanner<'a, 's> {
             Some(_) => return Err(self.bad("expected a value")),
             None => return Err(self.bad("the text ends where a value should stand")),
         };
-        Ok(Value {
-            kind,
-            raw: &self.text[start..self.at],
-        })
+        Ok(Value { kind, raw: &self.text[start..self.at] })
     }
 
     fn word(&mut self, word: &str, kind: Kind<'a>) -> Result<Kind<'a>, Fault> {
@@ -371,11 +341,7 @@ impl<'a, 's> Scanner<'a, 's> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.bad("expected a digit"))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.bad("expected a digit")) } else { Ok(()) }
     }
 
     fn string(&mut self) -> Result<JsonStr<'a>, Fault> {
@@ -414,10 +380,7 @@ impl<'a, 's> Scanner<'a, 's> {
 
     fn key_at(&self, span: Span) -> JsonStr<'a> {
         let raw = &self.text[span.start as usize..span.end as usize];
-        JsonStr {
-            raw,
-            escaped: span.escaped,
-        }
+        JsonStr { raw, escaped: span.escaped }
     }
 
     /// Refuses a key that the object already has.
@@ -439,10 +402,7 @@ impl<'a, 's> Scanner<'a, 's> {
         };
         if duplicate {
             let name: String = key.lossy().chars().take(40).collect();
-            let detail = format!(
-                "key `{name}` stands twice in one object, at byte {}",
-                span.start
-            );
+            let detail = format!("key `{name}` stands twice in one object, at byte {}", span.start);
             return Err(Fault::new(Code::DuplicateKey, detail));
         }
         keys.mask |= bit;
@@ -510,10 +470,7 @@ mod tests {
     fn read(text: &str) -> Result<(), Code> {
         let mut scratch = Scratch::default();
         let mut scanner = Scanner::new(text, &mut scratch);
-        scanner
-            .value(1)
-            .and_then(|_| scanner.finish())
-            .map_err(|fault| fault.code)
+        scanner.value(1).and_then(|_| scanner.finish()).map_err(|fault| fault.code)
     }
 
     #[test]
@@ -521,11 +478,7 @@ mod tests {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         let many = |twice: bool| {
             let mut keys: Vec<String> = (0..200).map(|n| format!("\"k{n}\":{n}")).collect();
-            keys.push(if twice {
-                "\"\\u006b77\":0".into()
-            } else {
-                "\"k200\":0".into()
-            });
+            keys.push(if twice { "\"\\u006b77\":0".into() } else { "\"k200\":0".into() });
             format!("{{{}}}", keys.join(","))
         };
         let cases: &[(&str, Option<Code>)] = &[
@@ -572,10 +525,7 @@ mod tests {
 
     #[test]
     fn strings_are_compared_after_unescaping() {
-        let value = |raw: &'static str| JsonStr {
-            raw,
-            escaped: raw.contains('\\'),
-        };
+        let value = |raw: &'static str| JsonStr { raw, escaped: raw.contains('\\') };
         assert!(value(r"\u0063hi").is("chi"));
         assert!(!value("ch").is("chi"));
         assert_eq!(&*value(r"\ud83d\ude00\n").text().unwrap(), "😀\n");

@@ -1,6 +1,6 @@
 //! One line of a session file: its JSON, and the shape that rules 1 to 4 of section 1.6 ask of a
 //! line by itself. What a line means among others (unique ids, parents, evidence) is the business
-//! of [`crate::check`].
+//! of [`mod@crate::check`].
 
 use crate::ids::SessionId;
 use crate::json::{Kind, Scanner, Scratch, Value};
@@ -70,11 +70,7 @@ impl Found {
     }
 
     fn first_missing(self, names: &[&'static str]) -> Option<&'static str> {
-        names
-            .iter()
-            .enumerate()
-            .find(|(place, _)| self.0 >> place & 1 == 0)
-            .map(|(_, name)| *name)
+        names.iter().enumerate().find(|(place, _)| self.0 >> place & 1 == 0).map(|(_, name)| *name)
     }
 }
 
@@ -84,26 +80,17 @@ pub(crate) fn as_text(line: &[u8]) -> Result<&str, Fault> {
         return Err(Fault::new(Code::BlankLine, "a blank line"));
     }
     if let Some(at) = memchr::memchr(b'\r', line) {
-        return Err(Fault::new(
-            Code::CarriageReturn,
-            format!("a carriage return at byte {at}"),
-        ));
+        return Err(Fault::new(Code::CarriageReturn, format!("a carriage return at byte {at}")));
     }
     let text = simdutf8::compat::from_utf8(line).map_err(|error| {
         let detail = format!("bytes that are not UTF-8 at byte {}", error.valid_up_to());
         Fault::new(Code::NotUtf8, detail)
     })?;
     if line[0] != b'{' {
-        return Err(Fault::new(
-            Code::NotAnObject,
-            "the line does not begin with `{`",
-        ));
+        return Err(Fault::new(Code::NotAnObject, "the line does not begin with `{`"));
     }
     if line[line.len() - 1] != b'}' {
-        return Err(Fault::new(
-            Code::NotAnObject,
-            "the line does not end with `}`",
-        ));
+        return Err(Fault::new(Code::NotAnObject, "the line does not end with `}`"));
     }
     Ok(text)
 }
@@ -150,10 +137,7 @@ impl<'a> Record<'a> {
 
     /// Whether this is a message of the user.
     pub(crate) fn is_user_message(&self) -> bool {
-        self.is("message")
-            && self
-                .message
-                .is_some_and(|message| string_is(message.role, "user"))
+        self.is("message") && self.message.is_some_and(|message| string_is(message.role, "user"))
     }
 
     /// The role of a message.
@@ -189,28 +173,16 @@ impl<'a> Record<'a> {
             None => fault(Code::HeaderVersion, "the header has no version"),
         }
         if self.session_id().is_none() {
-            fault(
-                Code::HeaderId,
-                "the header has no id that follows Pi's rule",
-            );
+            fault(Code::HeaderId, "the header has no id that follows Pi's rule");
         }
         if self.time().is_none() {
-            fault(
-                Code::HeaderTimestamp,
-                "the header's timestamp is missing or no instant",
-            );
+            fault(Code::HeaderTimestamp, "the header's timestamp is missing or no instant");
         }
         if self.cwd.is_none_or(|value| value.string().is_none()) {
             fault(Code::HeaderCwd, "the header's cwd is missing or no string");
         }
-        if self
-            .parent_session
-            .is_some_and(|value| value.string().is_none())
-        {
-            fault(
-                Code::HeaderParentSession,
-                "the header's parentSession is no string",
-            );
+        if self.parent_session.is_some_and(|value| value.string().is_none()) {
+            fault(Code::HeaderParentSession, "the header's parentSession is no string");
         }
     }
 
@@ -225,11 +197,7 @@ impl<'a> Record<'a> {
         if self.kind.is_none_or(|value| value.string().is_none()) {
             fault(Code::EntryType, "the entry has no type");
         }
-        if self
-            .id
-            .and_then(|value| value.string())
-            .is_none_or(|id| id.is(""))
-        {
+        if self.id.and_then(|value| value.string()).is_none_or(|id| id.is("")) {
             fault(Code::EntryId, "the entry has no id");
         }
         match self.parent.map(|value| value.kind) {
@@ -238,16 +206,9 @@ impl<'a> Record<'a> {
             None => fault(Code::ParentId, "the entry has no parentId"),
         }
         if self.time().is_none() {
-            fault(
-                Code::EntryTimestamp,
-                "the entry's timestamp is missing or no instant",
-            );
+            fault(Code::EntryTimestamp, "the entry's timestamp is missing or no instant");
         }
-        if self.is("custom")
-            && self
-                .custom_type
-                .is_none_or(|value| value.string().is_none())
-        {
+        if self.is("custom") && self.custom_type.is_none_or(|value| value.string().is_none()) {
             fault(Code::CustomType, "the custom entry has no customType");
         }
         if self.is("message") {
@@ -260,9 +221,7 @@ impl<'a> Record<'a> {
 }
 
 fn string_is(value: Option<Value<'_>>, text: &str) -> bool {
-    value
-        .and_then(|value| value.string())
-        .is_some_and(|string| string.is(text))
+    value.and_then(|value| value.string()).is_some_and(|string| string.is(text))
 }
 
 impl<'a> Message<'a> {
@@ -299,26 +258,14 @@ impl<'a> Message<'a> {
         if !string_is(self.role, "assistant") {
             return;
         }
-        if !self
-            .content
-            .is_some_and(|content| matches!(content.kind, Kind::Array))
-        {
-            fault(
-                Code::AssistantContent,
-                "the assistant message has no content array".into(),
-            );
+        if !self.content.is_some_and(|content| matches!(content.kind, Kind::Array)) {
+            fault(Code::AssistantContent, "the assistant message has no content array".into());
         }
         if let Some(name) = self.strings.first_missing(STRINGS) {
-            fault(
-                Code::AssistantField,
-                format!("the assistant message has no {name}"),
-            );
+            fault(Code::AssistantField, format!("the assistant message has no {name}"));
         }
         let Some(usage) = self.usage else {
-            fault(
-                Code::AssistantUsage,
-                "the assistant message has no usage".into(),
-            );
+            fault(Code::AssistantUsage, "the assistant message has no usage".into());
             return;
         };
         if let Some(name) = usage.numbers.first_missing(USAGE) {
@@ -328,10 +275,7 @@ impl<'a> Message<'a> {
             None => fault(Code::AssistantCost, "usage has no cost".into()),
             Some(cost) => {
                 if let Some(name) = cost.first_missing(COST) {
-                    fault(
-                        Code::AssistantCost,
-                        format!("usage.cost has no number {name}"),
-                    );
+                    fault(Code::AssistantCost, format!("usage.cost has no number {name}"));
                 }
             }
         }
@@ -356,9 +300,7 @@ impl Usage {
                 return Ok(());
             }
             let value = scanner.value(4)?;
-            usage
-                .numbers
-                .note(USAGE, key, matches!(value.kind, Kind::Number));
+            usage.numbers.note(USAGE, key, matches!(value.kind, Kind::Number));
             Ok(())
         })?;
         Ok(Some(usage))
@@ -387,11 +329,7 @@ pub fn check_line(line: &[u8], scratch: &mut Scratch) -> Result<LineKind, Vec<Fa
         }
         LineKind::Entry
     };
-    if faults.is_empty() {
-        Ok(kind)
-    } else {
-        Err(faults)
-    }
+    if faults.is_empty() { Ok(kind) } else { Err(faults) }
 }
 
 #[cfg(test)]
@@ -412,52 +350,18 @@ mod tests {
     fn headers() {
         let header = |fields: &str| format!(r#"{{"type":"session",{fields}}}"#);
         let cases: &[(String, &[&str])] = &[
+            (header(&format!(r#""version":3,"id":"s1",{T},"cwd":"""#)), &[]),
+            (header(&format!(r#""version":3,"id":"s1",{T},"cwd":"/x","parentSession":"p","more":[]"#)), &[]),
+            (header(&format!(r#""version":3.0,"id":"s1",{T},"cwd":"""#)), &["header_version"]),
+            (header(&format!(r#""version":"3","id":"s1",{T},"cwd":"""#)), &["header_version"]),
+            (header(&format!(r#""id":"s1",{T},"cwd":"""#)), &["header_version"]),
+            (header(&format!(r#""version":3,"id":"a/b",{T},"cwd":"""#)), &["header_id"]),
+            (header(&format!(r#""version":3,"id":"",{T},"cwd":"""#)), &["header_id"]),
+            (header(&format!(r#""version":3,"id":7,{T},"cwd":"""#)), &["header_id"]),
+            (header(r#""version":3,"id":"s1","timestamp":"now","cwd":"""#), &["header_timestamp"]),
+            (header(&format!(r#""version":3,"id":"s1",{T}"#)), &["header_cwd"]),
             (
-                header(&format!(r#""version":3,"id":"s1",{T},"cwd":"""#)),
-                &[],
-            ),
-            (
-                header(&format!(
-                    r#""version":3,"id":"s1",{T},"cwd":"/x","parentSession":"p","more":[]"#
-                )),
-                &[],
-            ),
-            (
-                header(&format!(r#""version":3.0,"id":"s1",{T},"cwd":"""#)),
-                &["header_version"],
-            ),
-            (
-                header(&format!(r#""version":"3","id":"s1",{T},"cwd":"""#)),
-                &["header_version"],
-            ),
-            (
-                header(&format!(r#""id":"s1",{T},"cwd":"""#)),
-                &["header_version"],
-            ),
-            (
-                header(&format!(r#""version":3,"id":"a/b",{T},"cwd":"""#)),
-                &["header_id"],
-            ),
-            (
-                header(&format!(r#""version":3,"id":"",{T},"cwd":"""#)),
-                &["header_id"],
-            ),
-            (
-                header(&format!(r#""version":3,"id":7,{T},"cwd":"""#)),
-                &["header_id"],
-            ),
-            (
-                header(r#""version":3,"id":"s1","timestamp":"now","cwd":"""#),
-                &["header_timestamp"],
-            ),
-            (
-                header(&format!(r#""version":3,"id":"s1",{T}"#)),
-                &["header_cwd"],
-            ),
-            (
-                header(&format!(
-                    r#""version":3,"id":"s1",{T},"cwd":"","parentSession":null"#
-                )),
+                header(&format!(r#""version":3,"id":"s1",{T},"cwd":"","parentSession":null"#)),
                 &["header_parent_session"],
             ),
         ];
@@ -469,74 +373,37 @@ mod tests {
     #[test]
     fn entries() {
         let entry = |fields: &str| format!(r#"{{"id":"a","parentId":null,{T},{fields}}}"#);
-        let assistant = |fields: &str| {
-            entry(&format!(
-                r#""type":"message","message":{{"role":"assistant",{fields}}}"#
-            ))
-        };
+        let assistant =
+            |fields: &str| entry(&format!(r#""type":"message","message":{{"role":"assistant",{fields}}}"#));
         let names = r#""content":[],"api":"a","provider":"p","model":"m","stopReason":"stop""#;
         let cost = format!(r#""cost":{{{NUMBERS},"total":0,"totalFromProvider":false}}"#);
         let usage = format!(r#""usage":{{{NUMBERS},"totalTokens":3,{cost}}}"#);
         let cases: &[(String, &[&str])] = &[
             (entry(r#""type":"label","targetId":"x""#), &[]),
-            (
-                entry(r#""type":"from_the_future","message":7,"customType":7"#),
-                &[],
-            ),
+            (entry(r#""type":"from_the_future","message":7,"customType":7"#), &[]),
             (entry(r#""type":7"#), &["entry_type"]),
             (entry(r#""more":7"#), &["entry_type"]),
-            (
-                format!(r#"{{"type":"x","id":"","parentId":null,{T}}}"#),
-                &["entry_id"],
-            ),
-            (
-                format!(r#"{{"type":"x","id":9,"parentId":null,{T}}}"#),
-                &["entry_id"],
-            ),
-            (
-                format!(r#"{{"type":"x","parentId":7,{T}}}"#),
-                &["entry_id", "parent_id"],
-            ),
+            (format!(r#"{{"type":"x","id":"","parentId":null,{T}}}"#), &["entry_id"]),
+            (format!(r#"{{"type":"x","id":9,"parentId":null,{T}}}"#), &["entry_id"]),
+            (format!(r#"{{"type":"x","parentId":7,{T}}}"#), &["entry_id", "parent_id"]),
             (format!(r#"{{"type":"x","id":"a",{T}}}"#), &["parent_id"]),
-            (
-                r#"{"type":"x","id":"a","parentId":null}"#.into(),
-                &["entry_timestamp"],
-            ),
+            (r#"{"type":"x","id":"a","parentId":null}"#.into(), &["entry_timestamp"]),
             (entry(r#""type":"custom""#), &["custom_type"]),
             (entry(r#""type":"custom","customType":"x""#), &[]),
             (entry(r#""type":"message""#), &["message_missing"]),
-            (
-                entry(r#""type":"message","message":null"#),
-                &["message_missing"],
-            ),
-            (
-                entry(r#""type":"message","message":{"content":"x"}"#),
-                &["message_role"],
-            ),
-            (
-                entry(r#""type":"message","message":{"role":"fileMention"}"#),
-                &[],
-            ),
+            (entry(r#""type":"message","message":null"#), &["message_missing"]),
+            (entry(r#""type":"message","message":{"content":"x"}"#), &["message_role"]),
+            (entry(r#""type":"message","message":{"role":"fileMention"}"#), &[]),
             (assistant(&format!("{names},{usage}")), &[]),
             (assistant(names), &["assistant_usage"]),
+            (assistant(&format!(r#"{names},"usage":{{{NUMBERS},{cost}}}"#)), &["assistant_usage"]),
+            (assistant(&format!(r#"{names},"usage":{{{NUMBERS},"totalTokens":3}}"#)), &["assistant_cost"]),
             (
-                assistant(&format!(r#"{names},"usage":{{{NUMBERS},{cost}}}"#)),
-                &["assistant_usage"],
-            ),
-            (
-                assistant(&format!(r#"{names},"usage":{{{NUMBERS},"totalTokens":3}}"#)),
+                assistant(&format!(r#"{names},"usage":{{{NUMBERS},"totalTokens":3,"cost":{{{NUMBERS}}}}}"#)),
                 &["assistant_cost"],
             ),
             (
-                assistant(&format!(
-                    r#"{names},"usage":{{{NUMBERS},"totalTokens":3,"cost":{{{NUMBERS}}}}}"#
-                )),
-                &["assistant_cost"],
-            ),
-            (
-                assistant(&format!(
-                    r#"{names},"usage":{{{NUMBERS},"totalTokens":"3",{cost}}}"#
-                )),
+                assistant(&format!(r#"{names},"usage":{{{NUMBERS},"totalTokens":"3",{cost}}}"#)),
                 &["assistant_usage"],
             ),
             (
@@ -546,9 +413,7 @@ mod tests {
                 &["assistant_content"],
             ),
             (
-                assistant(&format!(
-                    r#""content":[],"api":"a","provider":"p","model":"m",{usage}"#
-                )),
+                assistant(&format!(r#""content":[],"api":"a","provider":"p","model":"m",{usage}"#)),
                 &["assistant_field"],
             ),
             (
@@ -578,12 +443,7 @@ mod tests {
             (b"{}{}", "bad_json"),
         ];
         for (line, expected) in cases {
-            assert_eq!(
-                codes(line),
-                [*expected],
-                "{}",
-                String::from_utf8_lossy(line)
-            );
+            assert_eq!(codes(line), [*expected], "{}", String::from_utf8_lossy(line));
         }
     }
 

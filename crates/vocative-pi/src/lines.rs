@@ -54,14 +54,7 @@ impl<R: Read> Lines<R> {
     /// bytes long (at most 4 GiB less one, whatever is asked).
     pub fn new(source: R, offset: u64, max: usize) -> Self {
         let max = max.min(u32::MAX as usize);
-        Self {
-            source,
-            buffer: vec![0; FIRST_BUFFER],
-            start: 0,
-            end: 0,
-            offset,
-            max,
-        }
+        Self { source, buffer: vec![0; FIRST_BUFFER], start: 0, end: 0, offset, max }
     }
 
     /// Where the next line begins in the file.
@@ -92,11 +85,7 @@ impl<R: Read> Lines<R> {
             if self.fill()? == 0 {
                 let tail = self.start..self.end;
                 self.take(tail.len());
-                return Ok(if tail.is_empty() {
-                    Next::End
-                } else {
-                    Next::Tail(&self.buffer[tail])
-                });
+                return Ok(if tail.is_empty() { Next::End } else { Next::Tail(&self.buffer[tail]) });
             }
         }
     }
@@ -108,11 +97,7 @@ impl<R: Read> Lines<R> {
             if self.fill()? == 0 {
                 let tail = self.start..self.end;
                 self.take(tail.len());
-                return Ok(if tail.is_empty() {
-                    Block::End
-                } else {
-                    Block::Tail(&self.buffer[tail])
-                });
+                return Ok(if tail.is_empty() { Block::End } else { Block::Tail(&self.buffer[tail]) });
             }
             if let Some(last) = memchr::memrchr(b'\n', &self.buffer[..self.end]) {
                 self.take(last + 1);
@@ -205,24 +190,12 @@ mod tests {
         let text = b"one\n\nthree is long\nfour\ntail";
         for drip in 1..text.len() + 1 {
             let found = read(text, drip, 8);
-            let expected = [
-                (4, "line one"),
-                (5, "line "),
-                (19, "too long"),
-                (24, "line four"),
-                (28, "tail tail"),
-            ];
-            assert_eq!(
-                found,
-                expected.map(|(at, what)| (at, what.to_owned())),
-                "{drip} at a time"
-            );
+            let expected =
+                [(4, "line one"), (5, "line "), (19, "too long"), (24, "line four"), (28, "tail tail")];
+            assert_eq!(found, expected.map(|(at, what)| (at, what.to_owned())), "{drip} at a time");
         }
         assert!(read(b"", 1, 8).is_empty());
-        assert_eq!(
-            read(b"no line feed at all", 3, 8),
-            [(19, "too long".to_owned())]
-        );
+        assert_eq!(read(b"no line feed at all", 3, 8), [(19, "too long".to_owned())]);
         assert_eq!(read(b"12345678\n", 3, 8), [(9, "line 12345678".to_owned())]);
     }
 

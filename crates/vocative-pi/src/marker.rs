@@ -1,7 +1,7 @@
 //! Mention evidence: the data of a `chi.messaging.mentions` entry (section 4.1).
 //!
 //! What is checked here concerns the data alone; that the target is an ancestor and a message of
-//! the user is checked where the tree is known, in [`crate::check`].
+//! the user is checked where the tree is known, in [`mod@crate::check`].
 
 use vocative::Login;
 
@@ -52,11 +52,7 @@ fn exactly<'a>(
         found |= 1 << place;
         take(scanner, place)
     })?;
-    match names
-        .iter()
-        .enumerate()
-        .find(|(place, _)| found >> place & 1 == 0)
-    {
+    match names.iter().enumerate().find(|(place, _)| found >> place & 1 == 0) {
         Some((_, name)) => Err(shape(format!("{what} has no field `{name}`"))),
         None => Ok(()),
     }
@@ -67,9 +63,7 @@ fn shape(detail: String) -> Fault {
 }
 
 fn string<'a>(value: Value<'a>, what: &str) -> Result<JsonStr<'a>, Fault> {
-    value
-        .string()
-        .ok_or_else(|| shape(format!("{what} is no string")))
+    value.string().ok_or_else(|| shape(format!("{what} is no string")))
 }
 
 impl Person {
@@ -111,26 +105,19 @@ impl Marker {
                     recipients.push(Person::read(scanner, 3, "a recipient")?);
                     Ok(())
                 })?,
-                _ => exactly(
-                    scanner,
-                    2,
-                    "the target",
-                    &["sessionId", "entryId"],
-                    |scanner, place| {
-                        let value = scanner.value(3)?;
-                        target[place] = string(value, "the target")?.text();
-                        if target[place].is_none() {
-                            return Err(Fault::new(Code::MarkerId, "the target is no id"));
-                        }
-                        Ok(())
-                    },
-                )?,
+                _ => exactly(scanner, 2, "the target", &["sessionId", "entryId"], |scanner, place| {
+                    let value = scanner.value(3)?;
+                    target[place] = string(value, "the target")?.text();
+                    if target[place].is_none() {
+                        return Err(Fault::new(Code::MarkerId, "the target is no id"));
+                    }
+                    Ok(())
+                })?,
             }
             Ok(())
         })?;
         let [session, entry] = target.map(|field| field.expect("both fields were found"));
-        let bad_id =
-            |what: &str| Fault::new(Code::MarkerId, format!("the target's {what} is no id"));
+        let bad_id = |what: &str| Fault::new(Code::MarkerId, format!("the target's {what} is no id"));
         let marker = Self {
             actor: actor.expect("the field was found"),
             session: SessionId::from_evidence(&session).ok_or_else(|| bad_id("sessionId"))?,
@@ -158,10 +145,7 @@ impl Marker {
             Some("1") | None => Ok(()),
             Some(other) => {
                 let other: String = other.chars().take(20).collect();
-                Err(Fault::new(
-                    Code::MarkerSchema,
-                    format!("schemaVersion {other} is not 1"),
-                ))
+                Err(Fault::new(Code::MarkerSchema, format!("schemaVersion {other} is not 1")))
             }
         }
     }
@@ -206,19 +190,10 @@ mod tests {
         let marker = read(&data("1", ACTOR, STEFFEN, TARGET)).unwrap();
         assert_eq!(marker.recipients[0].handle, "SteffenPL");
         assert_eq!(marker.recipients[0].login.as_str(), "steffenpl");
-        assert_eq!(
-            (marker.session.as_str(), marker.entry.as_str()),
-            ("s1", "e1")
-        );
+        assert_eq!((marker.session.as_str(), marker.entry.as_str()), ("s1", "e1"));
         // Writers sort; readers take any order of recipients and of keys.
         let both = format!("{STEFFEN},{ACTOR}");
-        assert_eq!(
-            read(&data("1", ACTOR, &both, TARGET))
-                .unwrap()
-                .recipients
-                .len(),
-            2
-        );
+        assert_eq!(read(&data("1", ACTOR, &both, TARGET)).unwrap().recipients.len(), 2);
         let escaped = r#"{"id":"github:\u0067szep","handle":"gszep"}"#;
         assert!(read(&data("1", escaped, STEFFEN, TARGET)).is_ok());
     }
@@ -227,9 +202,8 @@ mod tests {
     fn anything_else_is_refused() {
         let long = "x".repeat(129);
         let person = |id: &str, handle: &str| format!(r#"{{"id":"{id}","handle":"{handle}"}}"#);
-        let target = |session: &str, entry: &str| {
-            format!(r#"{{"sessionId":"{session}","entryId":"{entry}"}}"#)
-        };
+        let target =
+            |session: &str, entry: &str| format!(r#"{{"sessionId":"{session}","entryId":"{entry}"}}"#);
         let cases = [
             (data("2", ACTOR, STEFFEN, TARGET), Code::MarkerSchema),
             (data("1.0", ACTOR, STEFFEN, TARGET), Code::MarkerSchema),
@@ -239,72 +213,28 @@ mod tests {
             ("[]".into(), Code::MarkerShape),
             (data("1", "7", STEFFEN, TARGET), Code::MarkerShape),
             (data("1", ACTOR, STEFFEN, "null"), Code::MarkerShape),
+            (data("1", ACTOR, STEFFEN, r#"{"sessionId":"s1"}"#), Code::MarkerShape),
+            (data("1", ACTOR, STEFFEN, r#"{"sessionId":"s1","entryId":7}"#), Code::MarkerShape),
             (
-                data("1", ACTOR, STEFFEN, r#"{"sessionId":"s1"}"#),
+                data("1", r#"{"id":"github:gszep","handle":"gszep","name":"G"}"#, STEFFEN, TARGET),
                 Code::MarkerShape,
             ),
-            (
-                data("1", ACTOR, STEFFEN, r#"{"sessionId":"s1","entryId":7}"#),
-                Code::MarkerShape,
-            ),
-            (
-                data(
-                    "1",
-                    r#"{"id":"github:gszep","handle":"gszep","name":"G"}"#,
-                    STEFFEN,
-                    TARGET,
-                ),
-                Code::MarkerShape,
-            ),
-            (
-                data("1,\"note\":\"\"", ACTOR, STEFFEN, TARGET),
-                Code::MarkerShape,
-            ),
-            (
-                data("1", ACTOR, STEFFEN, &target("s/1", "e1")),
-                Code::MarkerId,
-            ),
+            (data("1,\"note\":\"\"", ACTOR, STEFFEN, TARGET), Code::MarkerShape),
+            (data("1", ACTOR, STEFFEN, &target("s/1", "e1")), Code::MarkerId),
             (data("1", ACTOR, STEFFEN, &target("s1", "")), Code::MarkerId),
-            (
-                data("1", ACTOR, STEFFEN, &target(&long, "e1")),
-                Code::MarkerId,
-            ),
-            (
-                data("1", ACTOR, STEFFEN, &target("s1", r"\ud800")),
-                Code::MarkerId,
-            ),
-            (
-                data("1", &person("github:GSZEP", "GSZEP"), STEFFEN, TARGET),
-                Code::MarkerIdentity,
-            ),
-            (
-                data("1", &person("gszep", "gszep"), STEFFEN, TARGET),
-                Code::MarkerIdentity,
-            ),
-            (
-                data("1", &person("github:other", "gszep"), STEFFEN, TARGET),
-                Code::MarkerIdentity,
-            ),
-            (
-                data("1", &person("github:é", "é"), STEFFEN, TARGET),
-                Code::MarkerIdentity,
-            ),
-            (
-                data("1", &person("github:", ""), STEFFEN, TARGET),
-                Code::MarkerIdentity,
-            ),
+            (data("1", ACTOR, STEFFEN, &target(&long, "e1")), Code::MarkerId),
+            (data("1", ACTOR, STEFFEN, &target("s1", r"\ud800")), Code::MarkerId),
+            (data("1", &person("github:GSZEP", "GSZEP"), STEFFEN, TARGET), Code::MarkerIdentity),
+            (data("1", &person("gszep", "gszep"), STEFFEN, TARGET), Code::MarkerIdentity),
+            (data("1", &person("github:other", "gszep"), STEFFEN, TARGET), Code::MarkerIdentity),
+            (data("1", &person("github:é", "é"), STEFFEN, TARGET), Code::MarkerIdentity),
+            (data("1", &person("github:", ""), STEFFEN, TARGET), Code::MarkerIdentity),
             (data("1", ACTOR, "", TARGET), Code::MarkerRecipients),
-            (
-                data("1", ACTOR, &format!("{STEFFEN},{STEFFEN}"), TARGET),
-                Code::MarkerRecipients,
-            ),
+            (data("1", ACTOR, &format!("{STEFFEN},{STEFFEN}"), TARGET), Code::MarkerRecipients),
         ];
         for (data, expected) in cases {
             assert_eq!(read(&data).err(), Some(expected), "{data}");
         }
-        assert_eq!(
-            Marker::read(None, &mut Scratch::default()).map_err(|f| f.code),
-            Err(Code::MarkerShape)
-        );
+        assert_eq!(Marker::read(None, &mut Scratch::default()).map_err(|f| f.code), Err(Code::MarkerShape));
     }
 }

@@ -17,41 +17,23 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new(line: u64, entry: EntryIndex, parent: &[u8]) -> Self {
-        Self {
-            line,
-            entry,
-            parent: parent.into(),
-        }
+        Self { line, entry, parent: parent.into() }
     }
 }
 
 /// Tells of each such entry what is wrong, in file order.
 pub(crate) fn resolve(tree: &Tree, pending: Vec<Pending>) -> impl Iterator<Item = Problem> {
-    let forward: HashMap<EntryIndex, EntryIndex> = pending
-        .iter()
-        .filter_map(|item| Some((item.entry, tree.find(&item.parent)?)))
-        .collect();
+    let forward: HashMap<EntryIndex, EntryIndex> =
+        pending.iter().filter_map(|item| Some((item.entry, tree.find(&item.parent)?))).collect();
     let cyclic = on_cycles(tree, &forward);
     pending.into_iter().map(move |item| {
-        let shown: String = String::from_utf8_lossy(&item.parent)
-            .chars()
-            .take(40)
-            .collect();
+        let shown: String = String::from_utf8_lossy(&item.parent).chars().take(40).collect();
         let (code, detail) = if cyclic.contains(&item.entry) {
-            (
-                Code::ParentCycle,
-                format!("the ancestors from parent {shown} on lead back to the entry"),
-            )
+            (Code::ParentCycle, format!("the ancestors from parent {shown} on lead back to the entry"))
         } else if forward.contains_key(&item.entry) {
-            (
-                Code::ParentForward,
-                format!("parent {shown} stands after the entry"),
-            )
+            (Code::ParentForward, format!("parent {shown} stands after the entry"))
         } else {
-            (
-                Code::ParentMissing,
-                format!("parent {shown} is not in the file"),
-            )
+            (Code::ParentMissing, format!("parent {shown} is not in the file"))
         };
         Fault::new(code, detail).at(item.line, Some(tree.id(item.entry)))
     })

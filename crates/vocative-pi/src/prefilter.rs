@@ -111,9 +111,7 @@ impl Prefilter {
             // there; one that was cut short still has its id.
             if first {
                 let head = &block[..block.len().min(4096)];
-                if self.reduction.find(head).is_some()
-                    || memchr::memmem::find(head, b"zm1_").is_some()
-                {
+                if self.reduction.find(head).is_some() || memchr::memmem::find(head, b"zm1_").is_some() {
                     return Ok(true);
                 }
             }
@@ -147,17 +145,10 @@ impl Prefilter {
                         let count = || before + 1 + count_lines(&block[..range.start]);
                         let number = || if numbers { count() } else { 0 };
                         if let Some(result) = found(&block[range.clone()], &mut scratch) {
-                            each(result.map_err(|fault| fault.at(number(), None)).map(
-                                |(id, marker)| {
-                                    let offset = offset + range.start as u64;
-                                    Found {
-                                        line: number(),
-                                        offset,
-                                        id,
-                                        marker,
-                                    }
-                                },
-                            ));
+                            each(result.map_err(|fault| fault.at(number(), None)).map(|(id, marker)| {
+                                let offset = offset + range.start as u64;
+                                Found { line: number(), offset, id, marker }
+                            }));
                         }
                     });
                     before += if numbers { count_lines(block) } else { 0 };
@@ -184,14 +175,9 @@ fn found(line: &[u8], scratch: &mut Scratch) -> Option<Result<(EntryId, Marker),
         Ok(_) => return None,
         Err(fault) => return Some(Err(fault)),
     };
-    let id = record
-        .id
-        .and_then(|id| EntryId::from_evidence(&id.string()?.text()?));
+    let id = record.id.and_then(|id| EntryId::from_evidence(&id.string()?.text()?));
     let Some(id) = id else {
-        return Some(Err(Fault::new(
-            Code::MarkerId,
-            "the marker's own id cannot be used in evidence",
-        )));
+        return Some(Err(Fault::new(Code::MarkerId, "the marker's own id cannot be used in evidence")));
     };
     Some(Marker::read(record.data, scratch).map(|marker| (id, marker)))
 }
@@ -220,14 +206,7 @@ mod tests {
         ]
         .join("\n")
             + "\n";
-        let expected = [
-            (2, "plain"),
-            (5, "dot"),
-            (6, "upper"),
-            (7, "letter"),
-            (8, "seven"),
-            (9, "hex"),
-        ];
+        let expected = [(2, "plain"), (5, "dot"), (6, "upper"), (7, "letter"), (8, "seven"), (9, "hex")];
         let mut found = Vec::new();
         let filter = Prefilter::default();
         filter
@@ -239,11 +218,7 @@ mod tests {
             .unwrap();
         assert_eq!(found, expected.map(|(line, id)| (line, id.to_owned())));
         assert!(filter.may_hold_evidence(text.as_bytes(), 1 << 20).unwrap());
-        assert!(
-            !filter
-                .may_hold_evidence("{\"nothing\":\"\\u0041\"}\n".as_bytes(), 1 << 20)
-                .unwrap()
-        );
+        assert!(!filter.may_hold_evidence("{\"nothing\":\"\\u0041\"}\n".as_bytes(), 1 << 20).unwrap());
     }
 
     proptest::proptest! {

@@ -158,20 +158,12 @@ pub struct Fault {
 
 impl Fault {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self {
-            code,
-            detail: detail.into(),
-        }
+        Self { code, detail: detail.into() }
     }
 
     /// The fault as a problem of a line in a file.
     pub fn at(self, line: u64, entry: Option<String>) -> Problem {
-        Problem {
-            code: self.code,
-            line,
-            entry,
-            detail: self.detail,
-        }
+        Problem { code: self.code, line, entry, detail: self.detail }
     }
 }
 
@@ -233,9 +225,10 @@ mod tests {
         let all = names.len();
         names.dedup();
         assert_eq!(names.len(), all);
-        assert!(names.iter().all(|name| {
-            name.bytes()
-                .all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit())
-        }));
+        assert!(
+            names.iter().all(|name| {
+                name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit())
+            })
+        );
     }
 }

@@ -26,10 +26,7 @@ impl Query {
     /// Whether the reference is asked for. The time range is half-open.
     pub fn wants(&self, key: &ReferenceKey, reference: &Reference) -> bool {
         *key.recipient == self.recipient
-            && self
-                .actor
-                .as_ref()
-                .is_none_or(|actor| *actor == *reference.actor)
+            && self.actor.as_ref().is_none_or(|actor| *actor == *reference.actor)
             && self.since.is_none_or(|since| since <= reference.at)
             && self.until.is_none_or(|until| reference.at < until)
     }
@@ -38,18 +35,13 @@ impl Query {
     /// their keys. A reference in conflict is left out, since either side of it may be the truth.
     pub fn run<'a>(&self, reduction: &'a Reduction) -> Vec<(&'a ReferenceKey, &'a Reference)> {
         let in_doubt = |key: &ReferenceKey| {
-            reduction
-                .conflicts()
-                .binary_search_by(|conflict| conflict.key.cmp(key))
-                .is_ok()
+            reduction.conflicts().binary_search_by(|conflict| conflict.key.cmp(key)).is_ok()
         };
         let mut found: Vec<_> = reduction
             .references()
             .filter(|(key, reference)| self.wants(key, reference) && !in_doubt(key))
             .collect();
-        found.sort_by(|(key, reference), (other_key, other)| {
-            (other.at, other_key).cmp(&(reference.at, key))
-        });
+        found.sort_by(|(key, reference), (other_key, other)| (other.at, other_key).cmp(&(reference.at, key)));
         found.truncate(self.limit.unwrap_or(usize::MAX));
         found
     }
@@ -68,10 +60,7 @@ impl Index {
         let mut index = Self::default();
         let conflicts = reduction.conflicts();
         for (key, reference) in reduction.references() {
-            if conflicts
-                .binary_search_by(|conflict| conflict.key.cmp(key))
-                .is_err()
-            {
+            if conflicts.binary_search_by(|conflict| conflict.key.cmp(key)).is_err() {
                 let list = index.by_recipient.entry(key.recipient.clone()).or_default();
                 list.push((key.clone(), reference.clone()));
             }
@@ -92,10 +81,7 @@ impl Index {
         let place = |at: Timestamp| list.partition_point(|(_, reference)| reference.at < at);
         let start = query.since.map_or(0, place);
         let end = query.until.map_or(list.len(), place).max(start);
-        let newest_first = list[start..end]
-            .iter()
-            .rev()
-            .map(|(key, reference)| (key, reference));
+        let newest_first = list[start..end].iter().rev().map(|(key, reference)| (key, reference));
         newest_first
             .filter(|(key, reference)| query.wants(key, reference))
             .take(query.limit.unwrap_or(usize::MAX))

@@ -57,39 +57,22 @@ impl Reader {
     /// A reader without a cache.
     pub fn new(options: Options) -> Self {
         let (inputs, cache) = (Inputs::new(options), Cache::default());
-        Self {
-            inputs,
-            cache,
-            verify: true,
-            keeps: false,
-        }
+        Self { inputs, cache, verify: true, keeps: false }
     }
 
     /// A reader with the cache in this file, and what writes the next one. A cache that cannot be
     /// written is done without.
     pub fn with_cache(options: Options, path: &Path, verify: bool) -> (Self, Keeper) {
-        let keeper = Keeper {
-            new: NewCache::create(path).ok(),
-            is_new: false,
-        };
+        let keeper = Keeper { new: NewCache::create(path).ok(), is_new: false };
         let (inputs, cache) = (Inputs::new(options), Cache::load(path));
-        (
-            Self {
-                inputs,
-                cache,
-                verify,
-                keeps: keeper.new.is_some(),
-            },
-            keeper,
-        )
+        (Self { inputs, cache, verify, keeps: keeper.new.is_some() }, keeper)
     }
 
     /// Reads the file with place `place` among the inputs.
     pub fn read(&self, place: u32, path: &Path) -> ReadFile {
         let mut read = ReadFile::default();
         if let Err(error) = self.read_into(&mut read, place, path) {
-            read.problems
-                .push(Problem::of_file(Code::Io, error.to_string()));
+            read.problems.push(Problem::of_file(Code::Io, error.to_string()));
         }
         read
     }
@@ -97,10 +80,7 @@ impl Reader {
     fn read_into(&self, read: &mut ReadFile, place: u32, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
         let stamp = Stamp::of(&file.metadata()?);
-        let key = std::path::absolute(path)?
-            .into_os_string()
-            .into_string()
-            .ok();
+        let key = std::path::absolute(path)?.into_os_string().into_string().ok();
         let max_line = self.inputs.options.max_line;
         let mut has_tail = false;
         let mut note = |problem: Problem| {
@@ -110,9 +90,7 @@ impl Reader {
             }
         };
         let known = match (&key, stamp) {
-            (Some(key), Some(stamp)) if !self.verify => {
-                self.cache.look_up(key, &file, stamp, max_line)
-            }
+            (Some(key), Some(stamp)) if !self.verify => self.cache.look_up(key, &file, stamp, max_line),
             _ => Known::Nothing,
         };
         let (record, checked) = match known {
@@ -132,16 +110,12 @@ impl Reader {
                     let detail = "the last line does not end with a line feed and is ignored";
                     note(Fault::new(Code::UnterminatedTail, detail).at(line, None));
                 }
-                read.part = Some(Part {
-                    reduction,
-                    is_artifact: record.is_artifact(),
-                });
+                read.part = Some(Part { reduction, is_artifact: record.is_artifact() });
                 return Ok(());
             }
             (Some((reduction, _)), Some(checked)) => {
                 file.seek(SeekFrom::Start(checked.covered))?;
-                self.inputs
-                    .go_on(place, &file, *checked, reduction, &mut note)?
+                self.inputs.go_on(place, &file, *checked, reduction, &mut note)?
             }
             (None, _) => {
                 file.seek(SeekFrom::Start(0))?;
@@ -152,19 +126,10 @@ impl Reader {
             return Ok(());
         };
         if let (true, Some(key), Some(stamp)) = (self.keeps, key, stamp) {
-            let state = State {
-                stamp,
-                max_line,
-                has_tail,
-                checked: &checked,
-                reduction: &reduction,
-            };
+            let state = State { stamp, max_line, has_tail, checked: &checked, reduction: &reduction };
             read.noted = Some(Noted::new(key, &file, &state)?);
         }
-        read.part = Some(Part {
-            reduction,
-            is_artifact: checked.is_artifact,
-        });
+        read.part = Some(Part { reduction, is_artifact: checked.is_artifact });
         Ok(())
     }
 }

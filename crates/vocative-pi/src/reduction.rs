@@ -70,8 +70,7 @@ pub struct Reduction {
 impl PartialEq for Reduction {
     fn eq(&self, other: &Self) -> bool {
         let content = |set: &Self| -> Vec<_> {
-            let pair =
-                |(key, of): (&ReferenceKey, &Reference)| (key.clone(), of.actor.clone(), of.at);
+            let pair = |(key, of): (&ReferenceKey, &Reference)| (key.clone(), of.actor.clone(), of.at);
             set.references.iter().map(pair).collect()
         };
         self.inputs == other.inputs
@@ -126,13 +125,7 @@ impl Reduction {
 
     /// Adds all that a marker says, found in the file with this place among the inputs.
     pub fn add_evidence(&mut self, file: u32, evidence: Evidence) {
-        let Evidence {
-            line,
-            id,
-            at,
-            marker,
-            ..
-        } = evidence;
+        let Evidence { line, id, at, marker, .. } = evidence;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let actor = self.intern_login(marker.actor.login);
         for recipient in marker.recipients {
@@ -140,16 +133,8 @@ impl Reduction {
             let (session, entry) = (marker.session.clone(), marker.entry.clone());
             let origin = Origin { file, line };
             self.add(
-                ReferenceKey {
-                    session,
-                    entry,
-                    recipient,
-                },
-                Reference {
-                    actor: actor.clone(),
-                    at,
-                    origin,
-                },
+                ReferenceKey { session, entry, recipient },
+                Reference { actor: actor.clone(), at, origin },
             );
         }
         self.add_marker(marker.session, id);
@@ -173,20 +158,14 @@ impl Reduction {
                 let mut references = [held.clone(), reference];
                 references.sort_by_key(|reference| reference.origin);
                 *held = references[0].clone();
-                let conflict = Conflict {
-                    key: taken.key().clone(),
-                    references,
-                };
+                let conflict = Conflict { key: taken.key().clone(), references };
                 self.note_conflict(conflict);
             }
         }
     }
 
     fn note_conflict(&mut self, conflict: Conflict) {
-        match self
-            .conflicts
-            .binary_search_by(|other| other.key.cmp(&conflict.key))
-        {
+        match self.conflicts.binary_search_by(|other| other.key.cmp(&conflict.key)) {
             Ok(_) => {}
             Err(place) => self.conflicts.insert(place, conflict),
         }
@@ -211,26 +190,21 @@ impl Reduction {
 
     /// The same set, as if all of it had been found there.
     pub(crate) fn with_origin(mut self, origin: Origin) -> Self {
-        self.references
-            .values_mut()
-            .for_each(|reference| reference.origin = origin);
+        self.references.values_mut().for_each(|reference| reference.origin = origin);
         self
     }
 
     /// Whether the other's set is part of this one.
     pub fn contains(&self, other: &Self) -> bool {
         let has = |(key, theirs): (&ReferenceKey, &Reference)| {
-            self.references
-                .get(key)
-                .is_some_and(|ours| (&ours.actor, ours.at) == (&theirs.actor, theirs.at))
+            self.references.get(key).is_some_and(|ours| (&ours.actor, ours.at) == (&theirs.actor, theirs.at))
         };
         other.inputs.is_subset(&self.inputs)
             && other.references.iter().all(has)
-            && other.markers.iter().all(|(session, theirs)| {
-                self.markers
-                    .get(session)
-                    .is_some_and(|ours| theirs.is_subset(ours))
-            })
+            && other
+                .markers
+                .iter()
+                .all(|(session, theirs)| self.markers.get(session).is_some_and(|ours| theirs.is_subset(ours)))
     }
 
     fn intern(&mut self, session: SessionId) -> SessionId {

@@ -51,18 +51,9 @@ impl Folder {
     pub fn lock(path: &Path) -> Result<Self, StoreError> {
         let fail = |error| StoreError::Io(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path.join(LOCK_NAME));
-        let lock = lock
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(fail)?;
-        let folder = Self {
-            path: path.to_owned(),
-            _lock: lock,
-        };
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(path.join(LOCK_NAME));
+        let lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(fail)?;
+        let folder = Self { path: path.to_owned(), _lock: lock };
         folder.remove_left_over().map_err(fail)?;
         Ok(folder)
     }
@@ -97,15 +88,11 @@ impl Folder {
         if !is_free && read_bare(&path).is_none() {
             return Err(StoreError::Occupied(path));
         }
-        let temporary = self
-            .path
-            .join(format!(".vocative-{}.new", std::process::id()));
+        let temporary = self.path.join(format!(".vocative-{}.new", std::process::id()));
         let write = || {
             let mut out = BufWriter::new(File::create(&temporary)?);
             artifact.write(&mut out)?;
-            out.into_inner()
-                .map_err(io::IntoInnerError::into_error)?
-                .sync_all()?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
             fs::rename(&temporary, &path)?;
             File::open(&self.path)?.sync_all()
         };
@@ -118,11 +105,7 @@ impl Folder {
     ///
     /// # Errors
     /// What the file system says.
-    pub fn remove_contained(
-        &self,
-        new: &[&Reduction],
-        keep: &[String],
-    ) -> Result<Vec<String>, StoreError> {
+    pub fn remove_contained(&self, new: &[&Reduction], keep: &[String]) -> Result<Vec<String>, StoreError> {
         let fail = |error| StoreError::Io(self.path.clone(), error);
         let mut removed = Vec::new();
         for item in fs::read_dir(&self.path).map_err(fail)? {
@@ -151,11 +134,7 @@ fn starts_with(path: &Path, artifact: &Artifact<'_>) -> io::Result<Option<u64>> 
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut held = vec![0; bytes.len()];
             self.0.read_exact(&mut held)?;
-            if held == bytes {
-                Ok(bytes.len())
-            } else {
-                Err(io::ErrorKind::InvalidData.into())
-            }
+            if held == bytes { Ok(bytes.len()) } else { Err(io::ErrorKind::InvalidData.into()) }
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -166,21 +145,13 @@ fn starts_with(path: &Path, artifact: &Artifact<'_>) -> io::Result<Option<u64>> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let mut compare =
-        BufWriter::with_capacity(1 << 16, Compare(BufReader::with_capacity(1 << 16, file)));
-    if artifact
-        .write(&mut compare)
-        .and_then(|()| compare.flush())
-        .is_err()
-    {
+    let mut compare = BufWriter::with_capacity(1 << 16, Compare(BufReader::with_capacity(1 << 16, file)));
+    if artifact.write(&mut compare).and_then(|()| compare.flush()).is_err() {
         // The buffer must not try once more to compare.
         let _ = compare.into_parts();
         return Ok(None);
     }
-    let mut rest = compare
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .0;
+    let mut rest = compare.into_inner().map_err(io::IntoInnerError::into_error)?.0;
     io::copy(&mut rest, &mut io::sink()).map(Some)
 }
 

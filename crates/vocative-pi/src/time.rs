@@ -44,9 +44,7 @@ impl Timestamp {
             return None;
         }
         let number = |range: std::ops::Range<usize>| {
-            text[range]
-                .iter()
-                .fold(0, |value, digit| value * 10 + i64::from(digit - b'0'))
+            text[range].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'))
         };
         let (year, month, day) = (number(0..4), number(5..7), number(8..10));
         let (hour, minute, second) = (number(11..13), number(14..16), number(17..19));
@@ -97,15 +95,10 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
@@ -116,10 +109,7 @@ impl fmt::Display for Timestamp {
         let of_day = self.0.rem_euclid(DAY);
         let (second, millis) = (of_day / 1000, of_day % 1000);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
-        )
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
     }
 }
 
@@ -155,46 +145,21 @@ mod tests {
             ("", false),
         ];
         for (text, expected) in cases {
-            assert_eq!(
-                Timestamp::parse(text.as_bytes()).is_some(),
-                expected,
-                "{text}"
-            );
+            assert_eq!(Timestamp::parse(text.as_bytes()).is_some(), expected, "{text}");
         }
-        assert_eq!(
-            Timestamp::parse(b"1970-01-01T00:00:00.000Z"),
-            Some(Timestamp::EPOCH)
-        );
-        assert_eq!(
-            Timestamp::parse(b"0000-01-01T00:00:00.000Z")
-                .unwrap()
-                .millis(),
-            FIRST
-        );
-        assert_eq!(
-            Timestamp::parse(b"9999-12-31T23:59:59.999Z")
-                .unwrap()
-                .millis(),
-            LAST
-        );
+        assert_eq!(Timestamp::parse(b"1970-01-01T00:00:00.000Z"), Some(Timestamp::EPOCH));
+        assert_eq!(Timestamp::parse(b"0000-01-01T00:00:00.000Z").unwrap().millis(), FIRST);
+        assert_eq!(Timestamp::parse(b"9999-12-31T23:59:59.999Z").unwrap().millis(), LAST);
     }
 
     #[test]
     fn a_person_may_leave_out_what_is_zero() {
-        for text in [
-            "2026-11-30",
-            "2026-11-30T00:00Z",
-            "2026-11-30 00:00:00",
-            "2026-11-30T00:00:00.000Z",
-        ] {
+        for text in ["2026-11-30", "2026-11-30T00:00Z", "2026-11-30 00:00:00", "2026-11-30T00:00:00.000Z"] {
             let read = Timestamp::parse_loose(text).map(|at| at.to_string());
             assert_eq!(read.as_deref(), Some("2026-11-30T00:00:00.000Z"), "{text}");
         }
         assert_eq!(Timestamp::parse_loose("yesterday"), None);
-        assert_eq!(
-            Timestamp::parse_loose("2026-11-30T17:28:07.858+09:00"),
-            None
-        );
+        assert_eq!(Timestamp::parse_loose("2026-11-30T17:28:07.858+09:00"), None);
         assert_eq!(Timestamp::parse_loose("ééééé"), None);
     }
 

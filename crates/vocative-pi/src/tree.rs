@@ -100,11 +100,7 @@ impl Tree {
     }
 
     /// Adds an entry behind all others.
-    pub(crate) fn insert(
-        &mut self,
-        id: &[u8],
-        parent: Option<EntryIndex>,
-    ) -> Result<EntryIndex, Refused> {
+    pub(crate) fn insert(&mut self, id: &[u8], parent: Option<EntryIndex>) -> Result<EntryIndex, Refused> {
         let mut digest = [0; 33];
         let id = kept(id, &mut digest);
         if let Ok(taken) = self.probe(id) {
@@ -150,18 +146,14 @@ impl Tree {
         self.table.clear();
         self.table.resize(size, NONE);
         for index in 0..self.at.len() {
-            let slot = self
-                .probe(self.id_bytes(index))
-                .expect_err("ids are distinct");
+            let slot = self.probe(self.id_bytes(index)).expect_err("ids are distinct");
             self.table[slot] = index as u32;
         }
     }
 
     /// The parent of an entry.
     pub fn parent(&self, entry: EntryIndex) -> Option<EntryIndex> {
-        Some(self.parent[entry.0 as usize])
-            .filter(|parent| *parent != NONE)
-            .map(EntryIndex)
+        Some(self.parent[entry.0 as usize]).filter(|parent| *parent != NONE).map(EntryIndex)
     }
 
     /// Whether `old` is `young` or one of its ancestors.
@@ -170,11 +162,7 @@ impl Tree {
         let mut at = young.0;
         while self.depth[at as usize] > goal {
             let jump = self.jump[at as usize];
-            at = if self.depth[jump as usize] >= goal {
-                jump
-            } else {
-                self.parent[at as usize]
-            };
+            at = if self.depth[jump as usize] >= goal { jump } else { self.parent[at as usize] };
         }
         at == old.0
     }
@@ -183,9 +171,7 @@ impl Tree {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.ids.len() + self.at.len() * 4 + 8);
         bytes.extend_from_slice(&(self.at.len() as u64).to_le_bytes());
-        self.parent
-            .iter()
-            .for_each(|parent| bytes.extend_from_slice(&parent.to_le_bytes()));
+        self.parent.iter().for_each(|parent| bytes.extend_from_slice(&parent.to_le_bytes()));
         bytes.extend_from_slice(&self.ids);
         bytes
     }
@@ -205,8 +191,7 @@ impl Tree {
             let (length, rest) = ids.split_first()?;
             let id = rest.get(..usize::from(*length))?;
             ids = &rest[id.len()..];
-            tree.insert(id, Some(parent).filter(|p| *p != NONE).map(EntryIndex))
-                .ok()?;
+            tree.insert(id, Some(parent).filter(|p| *p != NONE).map(EntryIndex)).ok()?;
         }
         ids.is_empty().then_some(tree)
     }

@@ -12,9 +12,7 @@ use vocative_pi::{Inputs, Options, Reduction};
 fn read(place: u32, text: impl AsRef<[u8]>) -> Result<Reduction, Vec<String>> {
     let mut problems = Vec::new();
     let mut note = |problem: vocative_pi::Problem| problems.push(problem.code.to_string());
-    let input = Inputs::new(Options::default())
-        .read(place, text.as_ref(), &mut note)
-        .unwrap();
+    let input = Inputs::new(Options::default()).read(place, text.as_ref(), &mut note).unwrap();
     input.map(|input| input.reduction).ok_or(problems)
 }
 
@@ -35,19 +33,13 @@ fn written(reduction: &Reduction) -> String {
 fn recorded() -> Vec<Vec<u8>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pi");
     let files = session_files(folder.as_ref()).unwrap();
-    files
-        .into_iter()
-        .map(|file| std::fs::read(file).unwrap())
-        .collect()
+    files.into_iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
 #[test]
 fn the_recorded_sessions_give_the_known_artifact() {
     let reduction = reduce(recorded());
-    assert_eq!(
-        Artifact::of(&reduction).id(),
-        "zm1_7636ab42b67d8ebc08f98296"
-    );
+    assert_eq!(Artifact::of(&reduction).id(), "zm1_7636ab42b67d8ebc08f98296");
     let text = written(&reduction);
     assert_eq!(text.len(), 4467);
     assert_eq!(read(0, &text), Ok(reduction));
@@ -56,10 +48,7 @@ fn the_recorded_sessions_give_the_known_artifact() {
 #[test]
 fn a_header_alone_gives_the_known_artifact() {
     let reduction = reduce([file(&[header("s1")])]);
-    assert_eq!(
-        Artifact::of(&reduction).id(),
-        "zm1_69d9f4d629af7f076fa0438a"
-    );
+    assert_eq!(Artifact::of(&reduction).id(), "zm1_69d9f4d629af7f076fa0438a");
     let text = written(&reduction);
     assert!(text.contains(r#""timeRange":null,"mentions":[]"#), "{text}");
     assert!(text.starts_with(r#"{"type":"session","version":3,"id":"zm1_69d9f4d629af7f076fa0438a","timestamp":"1970-01-01T00:00:00.000Z","cwd":""}"#));
@@ -77,78 +66,32 @@ fn an_artifact_holds_no_text_path_or_handle() {
 fn anything_but_the_canonical_form_is_refused() {
     let text = written(&reduce(recorded()));
     let key_at = text.find("reductionKey").unwrap() + 15;
-    let other_key = if &text[key_at..=key_at] == "0" {
-        "1"
-    } else {
-        "0"
-    };
+    let other_key = if &text[key_at..=key_at] == "0" { "1" } else { "0" };
     let cases: Vec<(String, &str)> = vec![
+        (text.replace("\"cwd\":\"\"", "\"cwd\":\"/\""), "artifact_not_canonical"),
+        (text.replace("z=-1 mentions", "mentions"), "artifact_not_canonical"),
         (
-            text.replace("\"cwd\":\"\"", "\"cwd\":\"/\""),
+            text.replace("\"schemaVersion\":1,\"z\":-1", "\"z\":-1,\"schemaVersion\":1"),
             "artifact_not_canonical",
         ),
-        (
-            text.replace("z=-1 mentions", "mentions"),
-            "artifact_not_canonical",
-        ),
-        (
-            text.replace(
-                "\"schemaVersion\":1,\"z\":-1",
-                "\"z\":-1,\"schemaVersion\":1",
-            ),
-            "artifact_not_canonical",
-        ),
-        (
-            text.replace("\"schemaVersion\":1", "\"schemaVersion\": 1"),
-            "artifact_not_canonical",
-        ),
-        (
-            text.replace("\"schemaVersion\":1", "\"schemaVersion\":2"),
-            "artifact_schema",
-        ),
-        (
-            text.replace("\"modelId\":null", "\"modelId\":\"m\""),
-            "artifact_not_canonical",
-        ),
-        (
-            text.replace("\"modelId\":null", "\"modelId\":null,\"title\":\"x\""),
-            "artifact_not_canonical",
-        ),
+        (text.replace("\"schemaVersion\":1", "\"schemaVersion\": 1"), "artifact_not_canonical"),
+        (text.replace("\"schemaVersion\":1", "\"schemaVersion\":2"), "artifact_schema"),
+        (text.replace("\"modelId\":null", "\"modelId\":\"m\""), "artifact_not_canonical"),
+        (text.replace("\"modelId\":null", "\"modelId\":null,\"title\":\"x\""), "artifact_not_canonical"),
         (text.replace("github:gszep", "github:gszeq"), "artifact_key"),
         (
-            text.replace(
-                "\"recipientId\":\"github:gszep\"",
-                "\"recipientId\":\"gszep\"",
-            ),
+            text.replace("\"recipientId\":\"github:gszep\"", "\"recipientId\":\"gszep\""),
             "artifact_not_canonical",
         ),
-        (
-            format!("{}{other_key}{}", &text[..key_at], &text[key_at + 1..]),
-            "artifact_key",
-        ),
-        (
-            text.lines()
-                .take(2)
-                .map(|line| format!("{line}\n"))
-                .collect(),
-            "artifact_not_canonical",
-        ),
-        (
-            text.lines()
-                .take(1)
-                .map(|line| format!("{line}\n"))
-                .collect(),
-            "artifact_not_canonical",
-        ),
+        (format!("{}{other_key}{}", &text[..key_at], &text[key_at + 1..]), "artifact_key"),
+        (text.lines().take(2).map(|line| format!("{line}\n")).collect(), "artifact_not_canonical"),
+        (text.lines().take(1).map(|line| format!("{line}\n")).collect(), "artifact_not_canonical"),
         (text.trim_end().to_owned(), "unterminated_artifact"),
         (format!("{text}{{\"torn"), "unterminated_artifact"),
     ];
     for (text, expected) in cases {
         let codes = read(0, &text).expect_err(&text);
-        assert!(
-            codes.iter().any(|code| code == expected),
-            "{expected}: {codes:?}"
-        );
+        assert!(codes.iter().any(|code| code == expected), "{expected}: {codes:?}");
     }
 }
 
@@ -158,10 +101,7 @@ fn an_artifact_that_pi_continued_is_both_artifact_and_session() {
     let text = written(&base);
     let id = Artifact::of(&base).id();
     let leaf = format!("m{}", &Artifact::of(&base).key()[31..38]);
-    let more = file(&[
-        user("u1", &leaf, "now @B"),
-        marker("k1", "u1", &id, "u1", &["B"]),
-    ]);
+    let more = file(&[user("u1", &leaf, "now @B"), marker("k1", "u1", &id, "u1", &["B"])]);
     let continued = read(0, format!("{text}{more}{{\"torn")).unwrap();
     assert!(continued.contains(&base));
     assert_eq!(continued.len(), base.len() + 1);
@@ -177,17 +117,9 @@ fn an_artifact_that_pi_continued_is_both_artifact_and_session() {
 #[test]
 fn a_difference_in_actor_or_time_is_a_conflict_and_a_difference_in_case_is_none() {
     let session = |actor: &str, at: u32, to: &str| {
-        file(&[
-            header("s1"),
-            user_at("u1", "", at, "x"),
-            marker_by(actor, "m1", "u1", "s1", "u1", &[to]),
-        ])
+        file(&[header("s1"), user_at("u1", "", at, "x"), marker_by(actor, "m1", "u1", "s1", "u1", &[to])])
     };
-    assert!(
-        reduce([session("A", 1, "B"), session("a", 1, "b")])
-            .conflicts()
-            .is_empty()
-    );
+    assert!(reduce([session("A", 1, "B"), session("a", 1, "b")]).conflicts().is_empty());
     for other in [session("C", 1, "B"), session("A", 2, "B")] {
         let both = reduce([session("A", 1, "B"), other.clone()]);
         assert_eq!(both.conflicts().len(), 1);
@@ -202,11 +134,7 @@ fn a_difference_in_actor_or_time_is_a_conflict_and_a_difference_in_case_is_none(
 /// there, and forks that keep the first session's evidence.
 fn sessions() -> impl Strategy<Value = Vec<String>> {
     let message = (0u32..3, prop::collection::btree_set(0usize..3, 0..3));
-    let session = (
-        0usize..4,
-        any::<bool>(),
-        prop::collection::vec(message, 0..6),
-    );
+    let session = (0usize..4, any::<bool>(), prop::collection::vec(message, 0..6));
     prop::collection::vec(session, 1..5).prop_map(|sessions| {
         const PEOPLE: [&str; 3] = ["Ada", "bob", "Cy_d"];
         sessions
@@ -222,12 +150,7 @@ fn sessions() -> impl Strategy<Value = Vec<String>> {
                 let mut parent = String::new();
                 for (number, (back, to)) in messages.into_iter().enumerate() {
                     let entry = format!("u{number}");
-                    lines.push(user_at(
-                        &entry,
-                        if back == 0 { "" } else { &parent },
-                        number as u32,
-                        "x",
-                    ));
+                    lines.push(user_at(&entry, if back == 0 { "" } else { &parent }, number as u32, "x"));
                     parent.clone_from(&entry);
                     let to: Vec<&str> = to.into_iter().map(|person| PEOPLE[person]).collect();
                     if !to.is_empty() {

@@ -114,14 +114,8 @@ impl FromStr for Login {
 
     fn from_str(text: &str) -> Result<Self, IdError> {
         let fits = (1..=100).contains(&text.len())
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        if fits {
-            Ok(Self(text.to_ascii_lowercase().into()))
-        } else {
-            Err(IdError::BadLogin)
-        }
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if fits { Ok(Self(text.to_ascii_lowercase().into())) } else { Err(IdError::BadLogin) }
     }
 }
 

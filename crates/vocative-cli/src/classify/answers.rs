@@ -32,45 +32,26 @@ pub(crate) struct Answers {
 }
 
 fn name(key: &ReferenceKey) -> [String; 3] {
-    [
-        key.session.to_string(),
-        key.entry.to_string(),
-        key.recipient.to_string(),
-    ]
+    [key.session.to_string(), key.entry.to_string(), key.recipient.to_string()]
 }
 
 impl Answers {
     /// Reads the file; lines that cannot be read are passed over.
     pub(crate) fn load(path: Option<PathBuf>, model: &str) -> Self {
-        let text = path
-            .as_ref()
-            .and_then(|path| fs::read_to_string(path).ok())
-            .unwrap_or_default();
+        let text = path.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
         let known = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Answer>(line).ok())
             .filter(|answer| answer.prompt == PROMPT_VERSION && answer.model == model)
-            .map(|answer| {
-                (
-                    [answer.session, answer.entry, answer.recipient],
-                    answer.verdict,
-                )
-            })
+            .map(|answer| ([answer.session, answer.entry, answer.recipient], answer.verdict))
             .collect();
-        Self {
-            path,
-            model: model.to_owned(),
-            known,
-        }
+        Self { path, model: model.to_owned(), known }
     }
 
     /// What was said of the reference, if it still fits the text.
     pub(crate) fn find(&self, key: &ReferenceKey, text: &str) -> Option<Verdict> {
         let verdict = self.known.get(&name(key))?;
-        let fits = verdict
-            .quote
-            .as_ref()
-            .is_none_or(|quote| quote.stands_in(text));
+        let fits = verdict.quote.as_ref().is_none_or(|quote| quote.stands_in(text));
         fits.then(|| verdict.clone())
     }
 
@@ -78,14 +59,7 @@ impl Answers {
     pub(crate) fn keep(&mut self, key: &ReferenceKey, verdict: &Verdict) {
         let [session, entry, recipient] = name(key);
         let (prompt, model) = (PROMPT_VERSION, self.model.clone());
-        let answer = Answer {
-            session,
-            entry,
-            recipient,
-            prompt,
-            model,
-            verdict: verdict.clone(),
-        };
+        let answer = Answer { session, entry, recipient, prompt, model, verdict: verdict.clone() };
         self.known.insert(name(key), verdict.clone());
         let Some(path) = &self.path else {
             return;

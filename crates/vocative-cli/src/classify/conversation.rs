@@ -35,12 +35,7 @@ impl Conversation {
             "author": message.actor,
             "message": message.text,
         });
-        Self {
-            turns: vec![
-                turn("system", INSTRUCTIONS),
-                turn("user", &data.to_string()),
-            ],
-        }
+        Self { turns: vec![turn("system", INSTRUCTIONS), turn("user", &data.to_string())] }
     }
 
     /// Gives entries that were asked for.
@@ -58,8 +53,7 @@ impl Conversation {
     /// Asks once more, after a reply that cannot be used.
     pub(crate) fn repair(&mut self, said: &str, problem: &str) {
         self.turns.push(turn("assistant", said));
-        self.turns
-            .push(turn("user", &json!({ "rejected": problem }).to_string()));
+        self.turns.push(turn("user", &json!({ "rejected": problem }).to_string()));
     }
 
     pub(crate) fn turns(&self) -> &[Value] {

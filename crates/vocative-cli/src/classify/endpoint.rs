@@ -30,12 +30,7 @@ impl Settings {
     /// `VOCATIVE_MODEL_KEY` or in the file that `VOCATIVE_MODEL_KEY_FILE` names, if one is needed.
     pub(crate) fn from_environment() -> Result<Self, Failure> {
         let get = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let refuse = |message: &str| {
-            Err(Failure {
-                code: "model_settings",
-                ..Failure::usage(message)
-            })
-        };
+        let refuse = |message: &str| Err(Failure { code: "model_settings", ..Failure::usage(message) });
         let (Some(url), Some(model)) = (get("VOCATIVE_MODEL_URL"), get("VOCATIVE_MODEL")) else {
             return refuse("--classify needs VOCATIVE_MODEL_URL and VOCATIVE_MODEL to be set");
         };
@@ -105,10 +100,7 @@ impl Endpoint {
             .max_redirects(0)
             .http_status_as_error(false)
             .build();
-        Self {
-            settings,
-            agent: config.into(),
-        }
+        Self { settings, agent: config.into() }
     }
 
     /// What the model says next.
@@ -124,10 +116,8 @@ impl Endpoint {
                 "json_schema": { "name": "verdict", "strict": true, "schema": schema() },
             },
         });
-        let mut request = self
-            .agent
-            .post(format!("{url}/chat/completions"))
-            .header("content-type", "application/json");
+        let mut request =
+            self.agent.post(format!("{url}/chat/completions")).header("content-type", "application/json");
         if let Some(key) = key {
             request = request.header("authorization", format!("Bearer {key}"));
         }
@@ -135,22 +125,12 @@ impl Endpoint {
         let mut response = request.send(body.to_string()).map_err(fail)?;
         let status = response.status().as_u16();
         if status != 200 {
-            return Err(Unreachable(format!(
-                "the model's server answered with status {status}"
-            )));
+            return Err(Unreachable(format!("the model's server answered with status {status}")));
         }
-        let text = response
-            .body_mut()
-            .with_config()
-            .limit(LONGEST_REPLY)
-            .read_to_string();
+        let text = response.body_mut().with_config().limit(LONGEST_REPLY).read_to_string();
         let completion: Completion = serde_json::from_str(&text.map_err(fail)?)
             .map_err(|_| Unreachable("the model's server answered with no completion".into()))?;
-        let said = completion
-            .choices
-            .into_iter()
-            .next()
-            .and_then(|choice| choice.message.content);
+        let said = completion.choices.into_iter().next().and_then(|choice| choice.message.content);
         Ok(said.unwrap_or_default())
     }
 }

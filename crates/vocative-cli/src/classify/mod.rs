@@ -59,11 +59,7 @@ impl Around<'_> {
     /// The next page of one kind, or nothing if there is none.
     fn page(&mut self, parents: bool) -> Option<Page> {
         let Message { opened, index, .. } = self.message;
-        let cursor = if parents {
-            &mut self.parents
-        } else {
-            &mut self.children
-        };
+        let cursor = if parents { &mut self.parents } else { &mut self.children };
         let from = cursor.take()?;
         let page = if parents {
             opened.parents(*index, from.as_deref(), ENTRIES, true)
@@ -80,11 +76,7 @@ impl Classifier {
     /// A classifier that keeps its answers in this file.
     pub(crate) fn new(settings: Settings, answers: Option<PathBuf>) -> Self {
         let answers = Answers::load(answers, &settings.model);
-        Self {
-            endpoint: Endpoint::new(settings),
-            answers,
-            unreachable: None,
-        }
+        Self { endpoint: Endpoint::new(settings), answers, unreachable: None }
     }
 
     /// What the model says of the message, or why it says nothing that can be used.
@@ -110,11 +102,7 @@ impl Classifier {
 
     fn ask(&self, message: &Message<'_>) -> Result<Result<Verdict, String>, Unreachable> {
         let mut talk = Conversation::begin(message);
-        let mut around = Around {
-            message,
-            parents: Some(None),
-            children: Some(None),
-        };
+        let mut around = Around { message, parents: Some(None), children: Some(None) };
         let (mut rounds, mut repaired) = (0, false);
         loop {
             let said = self.endpoint.complete(&talk)?;
@@ -140,11 +128,5 @@ impl Classifier {
 
 /// Where answers are kept.
 pub(crate) fn answers_path(context: &crate::context::Context) -> Option<PathBuf> {
-    Some(
-        context
-            .environment
-            .agent_dir()?
-            .join("chi")
-            .join("classified.jsonl"),
-    )
+    Some(context.environment.agent_dir()?.join("chi").join("classified.jsonl"))
 }

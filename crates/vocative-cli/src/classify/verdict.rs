@@ -112,48 +112,27 @@ impl Reply {
                 let missing = || "the quote is not in the message".to_owned();
                 let start = start.ok_or_else(missing)?;
                 let end = said.end.unwrap_or(start.saturating_add(words.len()));
-                let quote = Quote {
-                    start,
-                    end,
-                    text: words.to_owned(),
-                };
-                Some(quote)
-                    .filter(|quote| quote.stands_in(text))
-                    .map(Some)
-                    .ok_or_else(missing)?
+                let quote = Quote { start, end, text: words.to_owned() };
+                Some(quote).filter(|quote| quote.stands_in(text)).map(Some).ok_or_else(missing)?
             }
         };
         let reason = one_line(&said.reason);
-        Ok(Self::Verdict(Verdict {
-            kind,
-            reason,
-            quote,
-        }))
+        Ok(Self::Verdict(Verdict { kind, reason, quote }))
     }
 }
 
 /// Small models put JSON into a fence, whatever they are told.
 fn unfenced(said: &str) -> &str {
     let said = said.trim();
-    let inner = said
-        .strip_prefix("```json")
-        .or_else(|| said.strip_prefix("```"));
-    inner
-        .and_then(|inner| inner.strip_suffix("```"))
-        .unwrap_or(said)
+    let inner = said.strip_prefix("```json").or_else(|| said.strip_prefix("```"));
+    inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(said)
 }
 
 /// The reason without control characters, and not too long.
 fn one_line(reason: &str) -> String {
-    let spaced = reason
-        .chars()
-        .map(|c| if c == '\n' || c == '\t' { ' ' } else { c });
+    let spaced = reason.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c });
     let plain = spaced.filter(|character| !character.is_control());
-    plain
-        .take(LONGEST_REASON)
-        .collect::<String>()
-        .trim()
-        .to_owned()
+    plain.take(LONGEST_REASON).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -168,18 +147,9 @@ mod tests {
         };
         let cases = [
             (said("task", "fix the build", ""), true),
-            (
-                said("task", "fix the build", r#","start":18,"end":31"#),
-                true,
-            ),
-            (
-                said("task", "fix the build", r#","start":17,"end":30"#),
-                false,
-            ),
-            (
-                said("task", "fix the build", r#","start":2,"end":15"#),
-                false,
-            ),
+            (said("task", "fix the build", r#","start":18,"end":31"#), true),
+            (said("task", "fix the build", r#","start":17,"end":30"#), false),
+            (said("task", "fix the build", r#","start":2,"end":15"#), false),
             (said("task", "fix the tests", ""), false),
             (said("task", "Fix the build", ""), false),
             (said("task", "", ""), false),
@@ -188,10 +158,7 @@ mod tests {
             (said("order", "fix the build", ""), false),
             (said("task", "fix the build", r#","note":1"#), false),
             (said("more_parents", "", ""), true),
-            (
-                format!("```json\n{}\n```", said("question", "please", "")),
-                true,
-            ),
+            (format!("```json\n{}\n```", said("question", "please", "")), true),
             ("I think it is a task".into(), false),
             (r#"{"kind":"task"}"#.into(), false),
             (String::new(), false),
@@ -199,18 +166,10 @@ mod tests {
         for (said, expected) in cases {
             assert_eq!(Reply::read(&said, text).is_ok(), expected, "{said}");
         }
-        let Ok(Reply::Verdict(verdict)) = Reply::read(&said("task", "fix the build", ""), text)
-        else {
+        let Ok(Reply::Verdict(verdict)) = Reply::read(&said("task", "fix the build", ""), text) else {
             panic!("it is a verdict");
         };
-        assert_eq!(
-            verdict.quote,
-            Some(Quote {
-                start: 18,
-                end: 31,
-                text: "fix the build".into()
-            })
-        );
+        assert_eq!(verdict.quote, Some(Quote { start: 18, end: 31, text: "fix the build".into() }));
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! Running the real command.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file includes this and uses a part"
-)]
+#![allow(dead_code, unreachable_pub, reason = "each test file includes this and uses a part")]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -41,16 +37,10 @@ impl From<Output> for Ran {
 
 /// Runs the command with the arguments, which white space separates.
 pub fn run(home: &Path, arguments: &str) -> Ran {
-    vocative(home)
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
-        .into()
+    vocative(home).args(arguments.split_whitespace()).output().unwrap().into()
 }
 
 /// The lines of output as JSON.
 pub fn json_lines(text: &str) -> Vec<serde_json::Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect(line))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }

@@ -1,42 +1,24 @@
 //! Session lines for tests, spelled as Pi spells them.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file includes this and uses a part"
-)]
+#![allow(dead_code, unreachable_pub, reason = "each test file includes this and uses a part")]
 
 /// A time within the minute of the recorded sessions.
 pub fn time(millis: u32) -> String {
-    format!(
-        "2026-11-30T17:28:{:02}.{:03}Z",
-        millis / 1000 % 60,
-        millis % 1000
-    )
+    format!("2026-11-30T17:28:{:02}.{:03}Z", millis / 1000 % 60, millis % 1000)
 }
 
 pub fn header(id: &str) -> String {
-    format!(
-        r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{}","cwd":"/tmp/p"}}"#,
-        time(0)
-    )
+    format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{}","cwd":"/tmp/p"}}"#, time(0))
 }
 
 /// The header of a fork of another session.
 pub fn fork_header(id: &str) -> String {
     let header = header(id);
-    format!(
-        r#"{},"parentSession":"/s/gone.jsonl"}}"#,
-        &header[..header.len() - 1]
-    )
+    format!(r#"{},"parentSession":"/s/gone.jsonl"}}"#, &header[..header.len() - 1])
 }
 
 fn parent_json(parent: &str) -> String {
-    if parent.is_empty() {
-        "null".into()
-    } else {
-        format!("\"{parent}\"")
-    }
+    if parent.is_empty() { "null".into() } else { format!("\"{parent}\"") }
 }
 
 /// A message of the user; an empty parent is a root.
@@ -77,21 +59,11 @@ pub fn label(id: &str, parent: &str) -> String {
 }
 
 fn person(handle: &str) -> String {
-    format!(
-        r#"{{"id":"github:{}","handle":"{handle}"}}"#,
-        handle.to_ascii_lowercase()
-    )
+    format!(r#"{{"id":"github:{}","handle":"{handle}"}}"#, handle.to_ascii_lowercase())
 }
 
 /// A marker by `actor` for the recipients.
-pub fn marker_by(
-    actor: &str,
-    id: &str,
-    parent: &str,
-    session: &str,
-    entry: &str,
-    to: &[&str],
-) -> String {
+pub fn marker_by(actor: &str, id: &str, parent: &str, session: &str, entry: &str, to: &[&str]) -> String {
     let recipients: Vec<String> = to.iter().map(|handle| person(handle)).collect();
     format!(
         r#"{{"type":"custom","customType":"chi.messaging.mentions","data":{{"schemaVersion":1,"actor":{},"recipients":[{}],"target":{{"sessionId":"{session}","entryId":"{entry}"}}}},"id":"{id}","parentId":{},"timestamp":"{}"}}"#,

@@ -1,0 +1,365 @@
+//! Where in a Markdown text a character stands (G-17 to G-19).
+//!
+//! CommonMark decides what is code, a link or a block quote; this module turns its events into
+//! ranges and adds what chat needs: written-out addresses, and quotes judged line by line.
+
+use memchr::memmem;
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use serde::Serialize;
+
+use crate::chars::{Class, class, is_space, is_unspaced, is_wide_punctuation};
+
+/// The context of a character (G-17), the first that fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// A code block with its fences and info string, or a code span with its backticks.
+    Code,
+    /// A link reference definition: it is not shown.
+    Hidden,
+    /// An address: an autolink, a link's or image's destination, or a written-out one.
+    Link,
+    /// A block quote, on a line that carries its marker (G-18).
+    Quote,
+    /// Everything else.
+    Prose,
+}
+
+/// The contexts of one text.
+///
+/// Built in one pass over the text. Characters outside the segments are prose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contexts {
+    /// Sorted and disjoint.
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    start: usize,
+    end: usize,
+    context: Context,
+}
+
+impl Contexts {
+    /// The contexts of a Markdown text (G-17).
+    pub fn of(text: &str) -> Self {
+        let mut found = Found::default();
+        if !is_plain(text) {
+            found.read_markdown(text);
+        }
+        found.read_addresses(text);
+        Self { segments: found.into_segments() }
+    }
+
+    /// Everything is prose: for the plain text of one editor block, whose editor knows by itself
+    /// what is code (G-20).
+    pub fn all_prose() -> Self {
+        Self::default()
+    }
+
+    /// The context of the character at the byte `at`.
+    pub fn at(&self, at: usize) -> Context {
+        let after = self.segments.partition_point(|segment| segment.end <= at);
+        match self.segments.get(after) {
+            Some(segment) if segment.start <= at => segment.context,
+            _ => Context::Prose,
+        }
+    }
+
+    /// Whether a character of `start..end` is code (G-19).
+    pub(crate) fn has_code(&self, start: usize, end: usize) -> bool {
+        let after = self.segments.partition_point(|segment| segment.end <= start);
+        let mut inside = self.segments[after..].iter().take_while(|segment| segment.start < end);
+        inside.any(|segment| segment.context == Context::Code)
+    }
+
+    /// The ranges that are not prose, in bytes, in text order.
+    pub fn ranges(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Context)> + '_ {
+        self.segments.iter().map(|segment| (segment.start..segment.end, segment.context))
+    }
+}
+
+/// Whether CommonMark can make nothing but prose of a text.
+///
+/// Code needs a backtick, a fence of tildes, a tab or four spaces in a row; a quote needs `>`; a
+/// definition or link needs `[`; an autolink needs `<`.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b'`', b'[', b'<', bytes).is_none()
+        && memchr::memchr2(b'>', b'\t', bytes).is_none()
+        && memmem::find(bytes, b"    ").is_none()
+        && memmem::find(bytes, b"~~~").is_none()
+}
+
+/// A half-open range of bytes.
+type Range = std::ops::Range<usize>;
+
+#[derive(Default)]
+struct Found {
+    code: Vec<Range>,
+    hidden: Vec<Range>,
+    link: Vec<Range>,
+    quote: Vec<Range>,
+    /// The two parts of each link and image, sorted by their start once reading is done.
+    parts: Vec<Range>,
+}
+
+/// A link or image whose end has not come.
+struct OpenLink {
+    range: Range,
+    is_autolink: bool,
+    /// Where its last piece of text ends.
+    content_end: usize,
+}
+
+impl Found {
+    fn read_markdown(&mut self, text: &str) {
+        let mut links: Vec<OpenLink> = Vec::new();
+        let mut quotes = 0;
+        let mut covered = 0;
+        for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+            let is_leaf =
+                !matches!(event, Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) | Event::End(_));
+            if is_leaf {
+                self.read_gap(text, covered..range.start);
+                covered = covered.max(range.end);
+            }
+            if let (Some(link), false) = (links.last_mut(), matches!(event, Event::End(_))) {
+                link.content_end = link.content_end.max(range.end);
+            }
+            match event {
+                Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => self.code.push(range),
+                Event::Start(Tag::Link { link_type, .. }) => links.push(OpenLink {
+                    content_end: range.start + 1,
+                    is_autolink: matches!(link_type, LinkType::Autolink | LinkType::Email),
+                    range,
+                }),
+                Event::Start(Tag::Image { .. }) => {
+                    links.push(OpenLink { content_end: range.start + 2, is_autolink: false, range });
+                }
+                Event::End(TagEnd::Link | TagEnd::Image) => {
+                    if let Some(link) = links.pop() {
+                        self.close_link(text, link);
+                    }
+                }
+                Event::Start(Tag::BlockQuote(_)) => {
+                    if quotes == 0 {
+                        self.read_quote(text, range);
+                    }
+                    quotes += 1;
+                }
+                Event::End(TagEnd::BlockQuote(_)) => quotes -= 1,
+                _ => {}
+            }
+        }
+        self.read_gap(text, covered..text.len());
+        self.parts.sort_unstable_by_key(|part| (part.start, std::cmp::Reverse(part.end)));
+    }
+
+    /// Text that no event covers is container markers, inline marks or link reference definitions,
+    /// and of these only a definition holds `]:`. (The parser's own list lacks repeated ones.)
+    fn read_gap(&mut self, text: &str, gap: Range) {
+        if gap.start >= gap.end || !text[gap.clone()].contains("]:") {
+            return;
+        }
+        // A definition takes whole lines: what follows the last line end belongs to the next block.
+        let last = if gap.end < text.len() { text[gap.clone()].rfind(['\n', '\r']) } else { None };
+        let lines = &text[gap.start..last.map_or(gap.end, |at| gap.start + at)];
+        let start = gap.start + lines.find('[').unwrap_or(0);
+        let end = gap.start + lines.trim_end().len();
+        self.hidden.push(start..end);
+    }
+
+    fn close_link(&mut self, text: &str, link: OpenLink) {
+        let OpenLink { range, is_autolink, content_end } = link;
+        let bracket = if is_autolink {
+            range.start
+        } else {
+            let from = content_end.min(range.end);
+            text[from..range.end].find(']').map_or(range.end, |at| from + at)
+        };
+        self.link.push(bracket..range.end);
+        self.parts.push(range.start..bracket);
+        self.parts.push(bracket..range.end);
+    }
+
+    /// The lines of a block quote that carry a marker (G-18).
+    fn read_quote(&mut self, text: &str, quote: Range) {
+        let mut start = text[..quote.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        while start < quote.end {
+            let end = text[start..quote.end].find(['\n', '\r']).map_or(quote.end, |at| start + at + 1);
+            if has_quote_marker(&text[start..end]) {
+                self.quote.push(start.max(quote.start)..end);
+            }
+            start = end;
+        }
+    }
+
+    /// Addresses that are written out in the text (G-17).
+    fn read_addresses(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut parts = self.parts.iter().peekable();
+        let mut open: Vec<&Range> = Vec::new();
+        let mut done = 0;
+        while let Some(sign) = memchr::memchr2(b':', b'.', &bytes[done..]).map(|at| done + at) {
+            let Some(start) = address_start(text, sign).filter(|&start| start >= done) else {
+                done = sign + 1;
+                continue;
+            };
+            while let Some(part) = parts.next_if(|part| part.start <= start) {
+                open.push(part);
+            }
+            while open.last().is_some_and(|part| part.end <= start) {
+                open.pop();
+            }
+            let limit = open.last().map_or(text.len(), |part| part.end);
+            let end = start + address_length(&text[start..limit], &text[start..]);
+            self.link.push(start..end);
+            done = end.max(sign + 1);
+        }
+    }
+
+    fn into_segments(self) -> Vec<Segment> {
+        let kinds = [
+            (self.code, Context::Code),
+            (self.hidden, Context::Hidden),
+            (self.link, Context::Link),
+            (self.quote, Context::Quote),
+        ];
+        let mut edges: Vec<(usize, Context, i32)> = Vec::new();
+        for (ranges, context) in kinds {
+            for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+                edges.push((range.start, context, 1));
+                edges.push((range.end, context, -1));
+            }
+        }
+        edges.sort_unstable();
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut depth = [0; 4];
+        let mut edges = edges.into_iter().peekable();
+        while let Some((start, context, step)) = edges.next() {
+            depth[context as usize] += step;
+            let Some(&(end, ..)) = edges.peek() else {
+                break;
+            };
+            let first = [Context::Code, Context::Hidden, Context::Link, Context::Quote];
+            let Some(context) = first.into_iter().find(|&context| depth[context as usize] > 0) else {
+                continue;
+            };
+            match segments.last_mut() {
+                Some(last) if last.end == start && last.context == context => last.end = end,
+                _ if start < end => segments.push(Segment { start, end, context }),
+                _ => {}
+            }
+        }
+        segments
+    }
+}
+
+/// After blanks and list markers the line begins with `>` (G-18).
+fn has_quote_marker(line: &str) -> bool {
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        if rest.starts_with('>') {
+            return true;
+        }
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let marker = match rest.as_bytes().get(digits) {
+            Some(b'-' | b'+' | b'*') if digits == 0 => 1,
+            Some(b'.' | b')') if (1..=9).contains(&digits) => digits + 1,
+            _ => return false,
+        };
+        rest = &rest[marker..];
+        if !rest.starts_with([' ', '\t']) {
+            return false;
+        }
+    }
+}
+
+/// The start of the address that the `:` or `.` at `sign` belongs to, where it opens one.
+fn address_start(text: &str, sign: usize) -> Option<usize> {
+    let (before, after) = (&text.as_bytes()[..sign], &text.as_bytes()[sign..]);
+    if after.starts_with(b"://") {
+        let scheme =
+            before.iter().rev().take_while(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b)).count();
+        let letter = before[sign - scheme..].iter().position(u8::is_ascii_alphabetic)?;
+        return Some(sign - scheme + letter);
+    }
+    let word: &[u8] = if after[0] == b':' { b"mailto" } else { b"www" };
+    let start = sign.checked_sub(word.len())?;
+    let stands_alone = || {
+        let before = text[..start].chars().next_back();
+        !before.is_some_and(|c| matches!(class(c), Class::Token | Class::Connector))
+    };
+    (before[start..].eq_ignore_ascii_case(word) && stands_alone()).then_some(start)
+}
+
+/// The length of the address at the start of `part`, which is all of `text` that may belong to it.
+fn address_length(part: &str, text: &str) -> usize {
+    let ends = |(at, c): (usize, char)| match c {
+        '<' | '>' | '"' => true,
+        ',' | ';' | '|' => text[at + 1..].starts_with('@'),
+        _ if c.is_ascii() => is_space(c),
+        _ => is_space(c) || is_unspaced(c) || is_wide_punctuation(c),
+    };
+    part.char_indices().find(|&place| ends(place)).map_or(part.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text with its contexts written below it: `c`ode, `h`idden, `l`ink, `q`uote, `.` prose.
+    fn drawn(text: &str) -> String {
+        let contexts = Contexts::of(text);
+        let letter = |at| match contexts.at(at) {
+            Context::Code => 'c',
+            Context::Hidden => 'h',
+            Context::Link => 'l',
+            Context::Quote => 'q',
+            Context::Prose => '.',
+        };
+        text.char_indices().map(|(at, c)| if matches!(c, '\n' | '\r') { '|' } else { letter(at) }).collect()
+    }
+
+    #[test]
+    fn contexts() {
+        for (text, expected) in [
+            ("a `b` c", "..ccc.."),
+            ("[x](u) y", "..llll.."),
+            ("![x][y]\n\n[y]: /u\nz", "...llll||hhhhhhh|."),
+            ("[a]: /u\n[a]: /v\nz", "hhhhhhh|hhhhhhh|."),
+            ("<https://x>", "lllllllllll"),
+            ("see https://x/?a=b, ok", "....lllllllllllllll..."),
+            ("> a\nb", "qqq|."),
+            ("- > a\n  b", "..qqq|..."),
+            ("> a\n> > b\nc", "qqq|qqqqq|."),
+            ("> `a` b", "qqcccqq"),
+            ("[a [b](c)](d)", ".....llll...."),
+            ("x\r> a\r\rb", ".|qqq||."),
+            ("1) > a\n   > b", "...qqq|qqqqqq"),
+            ("- [a]: /u \"t\"\n  b", "..hhhhhhhhhhh|..."),
+            ("> [a]: /u\n> b", "qqhhhhhhh|qqq"),
+            ("[q](a \"b\")", "..llllllll"),
+            ("[a\\]](u)", "....llll"),
+            ("**[a](b)** c", "....llll...."),
+            ("www.x", "lllll"),
+            ("xwww.x", "......"),
+            ("MAILTO:a", "llllllll"),
+        ] {
+            assert_eq!(drawn(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_short_cut_changes_nothing() {
+        for text in ["a b", "-     a", "1. a\n\n   b", "a\n===\nb", "*a* _b_\\\nc", "# a #\n---\n+ b"] {
+            let mut found = Found::default();
+            found.read_markdown(text);
+            found.read_addresses(text);
+            assert_eq!(Contexts { segments: found.into_segments() }, Contexts::of(text), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Every test of every surface.
+
+use crate::run::{Result, cargo, step, succeeds};
+use crate::wasm;
+
+/// Runs all checks; the first that fails ends the run.
+pub(crate) fn run() -> Result {
+    step("formatting", &mut cargo(&["fmt", "--all", "--check"]))?;
+    let lints = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    step("lints", &mut cargo(&lints))?;
+    let documentation = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
+    step("documentation", cargo(&documentation).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    licences()?;
+    wasm::check()?;
+    step("documentation tests", &mut cargo(&["test", "--quiet", "--workspace", "--doc"]))?;
+    if succeeds("cargo", &["nextest", "--version"]) {
+        step("tests", &mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))
+    } else {
+        println!("cargo-nextest is not installed; cargo's own runner runs the same tests");
+        step("tests", &mut cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]))
+    }
+}
+
+/// Licences, bans and sources of what is depended on. The tool takes minutes to build, so it is not
+/// installed for the purpose.
+fn licences() -> Result {
+    if !succeeds("cargo", &["deny", "--version"]) {
+        println!("── SKIPPED: licences; install the tool with: cargo install --locked cargo-deny");
+        return Ok(());
+    }
+    let check = [
+        "deny",
+        "--all-features",
+        "--offline",
+        "check",
+        "--hide-inclusion-graph",
+        "licenses",
+        "bans",
+        "sources",
+    ];
+    step("licences", &mut cargo(&check))
+}
