@@ -27,12 +27,12 @@ const FORMAT: &str = "\
 Reads JSON lines from standard input:
   {\"text\": \"hi @Ada\", \"labels\": [{\"label\": \"Ada\", \"id\": \"github:ada\", \"kind\": \"human\", \"member\": true}],
    \"bindings\": [{\"label\": \"Ada\", \"id\": \"github:ada\"}]}
-An id is `github:LOGIN`, `nostr:` and 64 hex digits, or the 64 hex digits alone. `kind` is `human`, `agent`
+A binding is an exact choice, and may also be written as a pair [\"Ada\", \"github:ada\"]. An id is `github:LOGIN`, `nostr:` and 64 hex digits, or the 64 hex digits alone. `kind` is `human`, `agent`
 (both optional) or `persona`, which needs no id; `member` is true where it is absent.
 
 Writes one JSON line for each: `occurrences`, `recipients`, `references`, `diagnostics` and `signs` (each `@` and
-its fate), with ranges in UTF-8 bytes and UTF-16 units; or `error` where a name is ambiguous. A line that cannot
-be read gives {\"line\", \"error\": {code, message, details}}, and the exit code is 1.";
+its fate), with ranges in UTF-8 bytes and UTF-16 units, and `keys`, the identities each stands for. Where a name is
+ambiguous, `error` is {\"error\": \"ambiguous_label\", \"label\", \"candidates\"} and nobody is a recipient. A line that cannot be read gives {\"line\", \"error\": {code, message, details}}, and the exit code is 1.";
 
 /// A line longer than this is refused, so that a stream without line ends cannot fill the memory.
 const LONGEST_LINE: u64 = 256 * 1024 * 1024;
@@ -46,8 +46,8 @@ struct Request {
     bindings: Vec<GivenBinding>,
 }
 
+/// What else a script knows of a candidate is no concern of ours, so other fields are let pass.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct GivenLabel {
     label: String,
     id: Option<String>,
@@ -66,11 +66,12 @@ enum Kind {
     Persona,
 }
 
+/// A binding, as an object or as a pair of label and id.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenBinding {
-    label: String,
-    id: String,
+#[serde(untagged)]
+enum GivenBinding {
+    Fields { label: String, id: String },
+    Pair(String, String),
 }
 
 fn yes() -> bool {
@@ -167,8 +168,9 @@ impl Resolver {
             agents: Vec::new(),
         };
         for binding in request.bindings {
-            let id = resolver.id(&binding.label, Some(binding.id))?;
-            resolver.draft.bind(&binding.label, id);
+            let (GivenBinding::Fields { label, id } | GivenBinding::Pair(label, id)) = binding;
+            let id = resolver.id(&label, Some(id))?;
+            resolver.draft.bind(&label, id);
         }
         for given in request.labels {
             if given.kind == Kind::Persona && given.id.is_none() {
@@ -231,7 +233,8 @@ impl Resolver {
                 let row = json!({
                     "literal": occurrence.span.of(&self.text),
                     "context": occurrence.place,
-                    "ids": self.ids(&owners.keys),
+                    "id": if owners.keys.len() == 1 { self.ids(&owners.keys).pop() } else { None },
+                    "keys": self.ids(&owners.keys),
                     "outsiders": self.ids(&owners.outsiders),
                     "persona": owners.has_persona,
                 });
@@ -245,14 +248,14 @@ impl Resolver {
                 let Diagnostic { code, span, name, keys } = diagnostic;
                 let mut row = json!({ "code": code, "name": name });
                 if let Some(keys) = keys {
-                    row["ids"] = self.ids(&keys).into();
+                    row["keys"] = self.ids(&keys).into();
                 }
                 placed(span, row)
             })
             .collect();
         let signs: Vec<Value> = reading
             .explain()
-            .map(|sign| placed(sign.span, json!({ "fate": sign.fate, "ids": self.ids(&sign.keys) })))
+            .map(|sign| placed(sign.span, json!({ "fate": sign.fate, "keys": self.ids(&sign.keys) })))
             .collect();
         let mut answer = json!({
             "occurrences": occurrences,
@@ -268,7 +271,7 @@ impl Resolver {
             }
             Err(error) => {
                 let candidates = self.ids(&error.candidates);
-                let row = json!({ "code": Ambiguous::CODE, "label": error.label, "candidates": candidates });
+                let row = json!({ "error": Ambiguous::CODE, "label": error.label, "candidates": candidates });
                 answer["error"] = placed(error.span, row);
             }
         }
