@@ -4,11 +4,9 @@
 
 use serde::Serialize;
 
-use crate::boundary::{is_joined, left_is_fine};
 use crate::chars::{is_line_end, is_space};
-use crate::context::Contexts;
 use crate::form::form;
-use crate::known::Known;
+use crate::known::{Joints, Known};
 use crate::label::trim;
 use crate::limits;
 use crate::offset::{ByteOffset, Span};
@@ -74,29 +72,6 @@ fn is_closed(query: &str, form: &str, known: &Known<'_>) -> bool {
     two_spaces || form.strip_suffix(' ').is_some_and(|label| known.has(label))
 }
 
-/// Where a mention may begin in a text: its left boundaries and the ranges that join (G-11, G-12).
-struct Joints<'t> {
-    text: &'t str,
-    ends: Vec<usize>,
-}
-
-impl<'t> Joints<'t> {
-    fn of(text: &'t str, known: &Known<'_>) -> Self {
-        let accepted = known.scan(text, &Contexts::all_prose());
-        let ends = accepted.into_iter().map(|accepted| accepted.end).collect();
-        Self { text, ends }
-    }
-
-    fn let_begin(&self, sign: usize) -> bool {
-        if left_is_fine(self.text, sign) {
-            return true;
-        }
-        let before = self.ends.partition_point(|&end| end < sign);
-        let last = before.checked_sub(1).map(|at| self.ends[at]);
-        last.is_some_and(|end| is_joined(self.text, end, sign))
-    }
-}
-
 /// What a choice does to a block (S-7). The edit is one closed step of the history (C-4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Insertion {
@@ -143,6 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::context::Contexts;
     use crate::known::Labels;
 
     fn labels(labels: &[&str]) -> Labels {
@@ -185,6 +161,14 @@ mod tests {
             ("﹫ad|", Some("ad")),
             ("@foo@bar|", None),
             ("|@ada", None),
+            ("\\\\@ad|", None),
+            ("\\_@ad|", Some("ad")),
+            ("x..@ad|", Some("ad")),
+            ("@ada king/@gr|", Some("gr")),
+            ("@ada king/@ada k|", Some("ada k")),
+            ("@ada k|", Some("ada k")),
+            ("@ada\tk|", None),
+            ("@a b @ada k|", Some("ada k")),
         ] {
             assert_eq!(query(text, &known).as_deref(), expected, "{text}");
         }
@@ -211,6 +195,17 @@ mod tests {
             ("太||", "Ada", &[], "太@Ada "),
             ("hey |@a| x", " Ada ", &[], "hey @Ada  x"),
             ("||@Bo", "Ada", &[], "@Ada @Bo"),
+            ("@Ada·||", "Bo", &["Ada"], "@Ada·@Bo "),
+            ("@Ada//||", "Bo", &["Ada"], "@Ada// @Bo "),
+            ("@||", "Ada", &[], "@ @Ada "),
+            ("foo_||", "Ada", &[], "foo_ @Ada "),
+            ("_||", "Ada", &[], "_@Ada "),
+            ("x.||", "Ada", &[], "x. @Ada "),
+            ("x..||", "Ada", &[], "x..@Ada "),
+            ("\\[||", "Ada", &[], "\\[@Ada "),
+            ("\\\\||", "Ada", &[], "\\\\ @Ada "),
+            ("e\u{301}||", "Ada", &[], "e\u{301} @Ada "),
+            ("1\u{20e3}||", "Ada", &[], "1\u{20e3}@Ada "),
         ] {
             let (start, end) = (marked.find('|').unwrap(), marked.rfind('|').unwrap() - 1);
             let text = marked.replace('|', "");
