@@ -22,7 +22,11 @@ pub struct Trigger<'t> {
 
 /// The signs that open the picker: `@`, and the wide ones, for which a choice writes `@` (S-1).
 fn is_sign(c: char) -> bool {
-    matches!(c, '@' | '\u{ff20}' | '\u{fe6b}')
+    c == '@' || is_wide_sign(c)
+}
+
+fn is_wide_sign(c: char) -> bool {
+    matches!(c, '\u{ff20}' | '\u{fe6b}')
 }
 
 /// The query that the caret stands behind, if the picker opens there (S-1, S-2).
@@ -30,6 +34,14 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
     let caret = caret.get();
     let before = text.get(..caret)?;
     let joints = Joints::of(before, known);
+    // A choice writes `@`, so a wide sign joins where that would (S-3). Only the last can be the one
+    // that is typed.
+    let last_wide = before.rfind(is_wide_sign);
+    let joins_as_written = |sign: usize| {
+        let written = format!("{}@", &before[..sign]);
+        Joints::of(&written, known).let_begin(sign)
+    };
+    let may_begin = |sign: usize| joints.let_begin(sign) || last_wide == Some(sign) && joins_as_written(sign);
     let at =
         |sign: usize, c: char| Trigger { query: &before[sign + c.len_utf8()..], span: Span::at(sign, caret) };
     // S-1: the last sign that could route, where no space follows it.
@@ -37,7 +49,7 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
         .char_indices()
         .rev()
         .take_while(|&(_, c)| !is_space(c))
-        .find(|&(sign, c)| is_sign(c) && joints.let_begin(sign));
+        .find(|&(sign, c)| is_sign(c) && may_begin(sign));
     if let Some((sign, c)) = last {
         let found = at(sign, c);
         if !found.query.contains(is_sign) || known.has_prefix(&form(found.query)) {
@@ -50,7 +62,7 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
         .rev()
         .take(limits::LOOK_BACK)
         .take_while(|&(_, c)| !is_line_end(c))
-        .filter(|&(sign, c)| is_sign(c) && joints.let_begin(sign));
+        .filter(|&(sign, c)| is_sign(c) && may_begin(sign));
     for (sign, c) in signs {
         let found = at(sign, c);
         let query = form(found.query);
@@ -169,6 +181,10 @@ mod tests {
             ("@ada k|", Some("ada k")),
             ("@ada\tk|", None),
             ("@a b @ada k|", Some("ada k")),
+            ("@ada/＠gr|", Some("gr")),
+            ("@ada king+﹫ada k|", Some("ada k")),
+            ("@ada++＠gr|", None),
+            ("@zed/＠gr|", None),
         ] {
             assert_eq!(query(text, &known).as_deref(), expected, "{text}");
         }
