@@ -10,6 +10,7 @@ use vocative_pi::lines::MAX_LINE;
 use vocative_pi::query::Query;
 use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp};
 
+use crate::classify::{self, Classifier, Message, Settings, Verdict};
 use crate::context::{Context, Style};
 use crate::outcome::{Failure, Outcome};
 use crate::progress::Progress;
@@ -17,6 +18,7 @@ use crate::{conflict, files, parallel, terminal, values};
 
 /// Arguments of `vocative inbox`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = MODEL)]
 pub(crate) struct Args {
     /// Session files, reduced artifacts, or folders of them; Pi's own folders if none is given
     #[arg(value_name = "PATH")]
@@ -39,6 +41,9 @@ pub(crate) struct Args {
     /// Fetch and show each message's text, which is untrusted
     #[arg(long)]
     show: bool,
+    /// Ask a model what each message holds: see VOCATIVE_MODEL_URL and VOCATIVE_MODEL below
+    #[arg(long)]
+    classify: bool,
     /// Read files of other agents too, which begin with a title line
     #[arg(long)]
     lenient: bool,
@@ -50,8 +55,21 @@ pub(crate) struct Args {
     json: bool,
 }
 
+const MODEL: &str = "\
+With --classify the text of each message shown goes to the model that these name:
+  VOCATIVE_MODEL_URL       the address of an OpenAI-compatible server, as http://127.0.0.1:11434/v1
+  VOCATIVE_MODEL           the model
+  VOCATIVE_MODEL_KEY       a key, if one is needed; or VOCATIVE_MODEL_KEY_FILE, a file that holds it
+Answers are kept, and asked for once. Without --classify nothing is sent anywhere.";
+
 /// Shows the inbox.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
+    let mut classifier = if args.classify {
+        let settings = Settings::from_environment()?;
+        Some(Classifier::new(settings, classify::answers_path(context)))
+    } else {
+        None
+    };
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
     let (reduction, mut outcome) = gather(&files, options, context);
@@ -69,16 +87,27 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     let found = query.run(&reduction);
     let mut library = Library::new(files.clone(), options);
     for (key, reference) in &found {
-        let text = args.show.then(|| fetch(&mut library, key));
-        if let Some(Err(_)) = text {
-            outcome = if outcome == Outcome::Done { Outcome::Problems } else { outcome };
+        let wanted = args.show || args.classify;
+        let mut fetched = wanted.then(|| fetch(&mut library, key, reference, classifier.as_mut()));
+        if let Some(fetched) = &fetched {
+            let failed = fetched.text.is_err() || matches!(fetched.verdict, Some(Err(_)));
+            outcome = if failed && outcome == Outcome::Done { Outcome::Problems } else { outcome };
         }
+        let verdict = fetched.as_mut().and_then(|fetched| fetched.verdict.take());
+        // A text that was only classified is not shown; that there is none is told all the same.
+        let text = fetched.map(|fetched| fetched.text).filter(|text| args.show || text.is_err());
         let file = &files[reference.origin.file as usize];
         if args.json {
-            let object = to_json(key, reference, file, text.as_ref());
+            let mut object = to_json(key, reference, file, text.as_ref());
+            if let Some(verdict) = &verdict {
+                object["classification"] = verdict_json(verdict);
+            }
             writeln!(context.out, "{}", terminal::json(&object))?;
         } else {
             print(key, reference, file, text.as_ref(), context)?;
+            if let Some(verdict) = &verdict {
+                print_verdict(verdict, context)?;
+            }
         }
     }
     if found.is_empty() && !args.json {
@@ -130,18 +159,69 @@ pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context)
 /// A fetched text, or why there is none.
 type Text = Result<(String, Source), String>;
 
-fn fetch(library: &mut Library, key: &ReferenceKey) -> Text {
-    let (opened, entry, source) = library
+/// What became of fetching, and of classifying if that was asked for.
+struct Fetched {
+    text: Text,
+    verdict: Option<Result<Verdict, String>>,
+}
+
+/// Fetches the message. Its text is used only if evidence for the reference stands beside it.
+fn fetch(
+    library: &mut Library,
+    key: &ReferenceKey,
+    reference: &Reference,
+    classifier: Option<&mut Classifier>,
+) -> Fetched {
+    let found = library
         .find(&key.session, &key.entry)
-        .map_err(|missing| format!("the message was not found in {} files", missing.files))?;
-    let has_evidence = opened
-        .evidence(&key.session, entry)
-        .any(|item| item.marker.recipients.iter().any(|person| person.login == *key.recipient));
-    if !has_evidence {
-        return Err(format!("{} holds the message, but no marker for it", opened.path.display()));
+        .map_err(|missing| format!("the message was not found in {} files", missing.files));
+    let read = found.and_then(|(opened, index, source)| {
+        let has_evidence = opened
+            .evidence(&key.session, index)
+            .any(|item| item.marker.recipients.iter().any(|person| person.login == *key.recipient));
+        if !has_evidence {
+            let path = opened.path.display();
+            return Err(format!("{path} holds the message, but no marker for it"));
+        }
+        let entry = opened.read(index).map_err(|error| error.to_string())?;
+        Ok((opened, index, source, entry.text.unwrap_or_default()))
+    });
+    match read {
+        Err(why) => Fetched { text: Err(why), verdict: None },
+        Ok((opened, index, source, text)) => {
+            let actor = format!("github:{}", reference.actor);
+            let message = Message { key, actor, text: &text, opened, index };
+            let verdict = classifier.map(|classifier| classifier.classify(&message));
+            Fetched { text: Ok((text, source)), verdict }
+        }
     }
-    let entry = opened.read(entry).map_err(|error| error.to_string())?;
-    Ok((entry.text.unwrap_or_default(), source))
+}
+
+fn verdict_json(verdict: &Result<Verdict, String>) -> Value {
+    match verdict {
+        Ok(verdict) => json!({
+            "kind": verdict.kind.as_str(),
+            "model_reason": verdict.reason,
+            "untrusted_quote": verdict.quote,
+        }),
+        Err(why) => json!({ "kind": "unclassified", "why": why }),
+    }
+}
+
+fn print_verdict(verdict: &Result<Verdict, String>, context: &mut Context) -> Result<(), Failure> {
+    match verdict {
+        Ok(verdict) => {
+            let kind = context.styled(Style::Bold, verdict.kind.as_str());
+            writeln!(context.out, "    {kind}; the model says: {}", terminal::line(&verdict.reason))?;
+            if let Some(quote) = &verdict.quote {
+                let (start, end) = (quote.start, quote.end);
+                let words = terminal::line(&quote.text);
+                writeln!(context.out, "    untrusted words at bytes {start} to {end}: {words}")?;
+            }
+        }
+        Err(why) => writeln!(context.out, "    unclassified: {}", terminal::line(why))?,
+    }
+    Ok(())
 }
 
 fn to_json(key: &ReferenceKey, reference: &Reference, file: &Path, text: Option<&Text>) -> Value {

@@ -301,7 +301,9 @@ impl Opened {
         self.page(path, limit, conversation).map(Some)
     }
 
-    /// A page of children of the entry in file order, from `from` on or from the first.
+    /// A page of children of the entry in file order, from `from` on or from the first. With
+    /// `conversation` the page holds messages, and looks through what is none: an answer hangs
+    /// below the marker of its question.
     ///
     /// # Errors
     /// What reading says. `Ok(None)` if `from` is no child.
@@ -313,16 +315,33 @@ impl Opened {
         conversation: bool,
     ) -> io::Result<Option<Page>> {
         let tree = &self.checked.tree;
-        let mut first = entry.0 + 1;
-        if let Some(from) = from {
-            match tree.find(from.as_bytes()).filter(|start| tree.parent(*start) == Some(entry)) {
-                Some(start) => first = start.0,
-                None => return Ok(None),
+        let mut page = Page { entries: Vec::new(), next: None };
+        let mut above = std::collections::HashSet::from([entry]);
+        let mut started = from.is_none();
+        let below = (entry.0 + 1..tree.len() as u32).map(EntryIndex);
+        for index in below {
+            if !tree.parent(index).is_some_and(|parent| above.contains(&parent)) {
+                continue;
+            }
+            started |= from == Some(&*tree.id(index));
+            if !conversation && !started {
+                continue;
+            }
+            if !conversation && page.entries.len() == limit {
+                page.next = Some(tree.id(index));
+                break;
+            }
+            let child = self.read(index)?;
+            if conversation && child.kind != "message" {
+                above.insert(index);
+            } else if started && page.entries.len() == limit {
+                page.next = Some(child.id);
+                break;
+            } else if started {
+                page.entries.push(child);
             }
         }
-        let all = (first..tree.len() as u32).map(EntryIndex);
-        let children = all.filter(|child| tree.parent(*child) == Some(entry));
-        self.page(children, limit, conversation).map(Some)
+        Ok(started.then_some(page))
     }
 
     fn page(
