@@ -12,7 +12,7 @@ pub(crate) fn run() -> Result {
     step("documentation", cargo(&documentation).env("RUSTDOCFLAGS", "--deny warnings"))?;
     licences()?;
     wasm::check()?;
-    step("documentation tests", &mut cargo(&["test", "--quiet", "--workspace", "--doc"]))?;
+    step("documentation tests", &mut cargo(&["test", "--quiet", "--package", "vocative", "--doc"]))?;
     if succeeds("cargo", &["nextest", "--version"]) {
         step("tests", &mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))
     } else {

@@ -53,7 +53,7 @@ fn an_ambiguous_name_lists_every_candidate() {
     let key = "AB".repeat(32);
     let text = format!(r#"{{"text":"@ada","labels":[{ADA},{{"label":"ADA","id":"{key}","kind":"agent"}}]}}"#);
     let answer = &answers(&text)[0];
-    assert_eq!(answer["error"]["code"], "ambiguous_label");
+    assert_eq!(answer["error"]["error"], "ambiguous_label");
     assert_eq!(answer["error"]["candidates"], serde_json::json!(["github:ada", key.to_lowercase()]));
     assert_eq!(answer["recipients"], serde_json::json!([]));
 }
@@ -62,7 +62,7 @@ fn an_ambiguous_name_lists_every_candidate() {
 fn bindings_personas_and_outsiders_take_part() {
     let text = r#"{"text":"@Ada @Helper @Guest","labels":[{"label":"Helper","kind":"persona"},
         {"label":"Guest","id":"github:guest","member":false},{"label":"Ada","id":"github:other"}],
-        "bindings":[{"label":"Ada","id":"github:ada"}]}"#;
+        "bindings":[["Ada","github:ada"]]}"#;
     let answer = &answers(&text.replace('\n', " "))[0];
     assert_eq!(answer["recipients"], serde_json::json!(["github:ada"]));
     assert_eq!(answer["occurrences"][1]["persona"], true);

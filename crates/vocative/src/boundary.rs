@@ -36,9 +36,8 @@ pub(crate) fn left_is_fine(text: &str, sign: usize) -> bool {
 
 /// Whether exactly one `/` or connector joins the accepted range that ends at `end` to `sign` (G-12).
 pub(crate) fn is_joined(text: &str, end: usize, sign: usize) -> bool {
-    end < sign
-        && Judged::single_before(text, sign)
-            .is_some_and(|c| c.start == end && (c.class == Class::Connector || c.is('/')))
+    let between = text.get(end..sign).and_then(|between| Judged::after(between, 0));
+    between.is_some_and(|c| end + c.end == sign && (c.class == Class::Connector || c.is('/')))
 }
 
 /// Whether a label may end at `end`, for a mention whose sign stands at `sign` (G-13).
@@ -289,6 +288,154 @@ pub(crate) fn name_token(text: &str, start: usize) -> NameToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn before_a_sign() {
+        for before in [
+            "-\u{301}",
+            "1\u{20e3}",
+            "1\u{20e3}_",
+            "a\u{20e3}",
+            "太\u{3099}",
+            "太_",
+            "x..",
+            "x\\.\\.",
+            "/..",
+            "x_..",
+            "\\_",
+            "\\\\\\[",
+            "\\太",
+            "a\\!",
+            "ー",
+            "\u{3164}",
+            "x\u{200c}",
+            "\\\\..",
+        ] {
+            assert!(left_is_fine(&format!("{before}@Ada"), before.len()), "{before:?}");
+        }
+        for before in [
+            "\u{301}",
+            "a\u{301}",
+            "a_\u{301}",
+            "a\u{301}_",
+            "\u{20e3}",
+            "x._.",
+            "x\\.",
+            "/.",
+            "\\\\_",
+            "\\a",
+            "\\/",
+            "\\\\",
+            "x\\'",
+            "x\u{5be}",
+            "ª",
+            "Ⅷ",
+            "\u{1d7d8}",
+        ] {
+            assert!(!left_is_fine(&format!("{before}@Ada"), before.len()), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn behind_a_label() {
+        let is_fine =
+            |label: &str, after: &str| right_is_fine(&format!("@{label}{after}"), 0, 1 + label.len());
+        for (label, afters) in [
+            (
+                "Ada",
+                &["\u{ad}", "\u{2060}!", "\u{200c}'s", "\u{200c}/ x", "/@x", "\\/@x", "\\\\", "\\!x", "\\'s"]
+                    [..],
+            ),
+            (
+                "Ada",
+                &[
+                    "'s/x",
+                    "'s.com",
+                    "'s太",
+                    "’LL",
+                    "'d'm",
+                    "..@x",
+                    "...\\_x",
+                    "-\u{200d}x",
+                    "-\\!",
+                    "-\u{ff9e}",
+                    ".@",
+                ],
+            ),
+            ("太", &["さ", "ー", "-さ", "・ー", "...郎", "@x", "\u{200c}!", "한"]),
+            ("さー", &["サ"]),
+            ("サ太ー", &["さ", "太"]),
+            ("a!", &["@x", "-@", "太"]),
+            ("1\u{fe0f}\u{20e3}", &["@x"]),
+            ("太!", &["郎"]),
+        ] {
+            for after in afters {
+                assert!(is_fine(label, after), "{label} {after:?}");
+            }
+        }
+        for (label, afters) in [
+            (
+                "Ada",
+                &[
+                    "\u{ad}x",
+                    "\u{200c}太",
+                    "\u{2060}\u{ad}\u{301}",
+                    "\u{200c}\u{1f3fd}",
+                    "\u{200c}@x",
+                    "\u{200c}/x",
+                ][..],
+            ),
+            (
+                "Ada",
+                &[
+                    "//",
+                    "/太",
+                    "\\/x",
+                    "\\@x",
+                    "\\太",
+                    "\\\\\\",
+                    "\\'x",
+                    "\\.\\./x",
+                    "'s\u{301}",
+                    "''s",
+                    "'es",
+                    "'s٣",
+                ],
+            ),
+            ("Ada", &["..\\", "...\\\\ ", ".-.x", "--@x", "-\u{301}", "-\\\\", "\u{5f4}x", "@"]),
+            ("太", &["々", "〆", "\u{303c}", "-郎", "・郎", "'太", "\u{200c}郎", "x"]),
+            ("サ", &["ー", "ｱ", "\u{ff70}", "・ー"]),
+            ("ー", &["さ", "サ", "ー"]),
+            ("サさー", &["さ"]),
+            ("a-", &["@x", "x"]),
+            ("\u{301}", &["@x"]),
+            ("〆", &["太"]),
+        ] {
+            for after in afters {
+                assert!(!is_fine(label, after), "{label} {after:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn joined_signs() {
+        for (between, expected) in [
+            ("/", true),
+            ("\\/", true),
+            ("·", true),
+            ("\\\\", false),
+            ("//", false),
+            ("", false),
+            ("a", false),
+        ] {
+            for label in ["@Ada", "@Ada\\"] {
+                let text = format!("{label}{between}@Bo");
+                let is_escaped = label.ends_with('\\') && between.starts_with('\\');
+                let joined = is_joined(&text, label.len(), label.len() + between.len());
+                assert!(joined == expected || is_escaped, "{text}");
+            }
+        }
+    }
 
     /// `|` marks the place; the sign and everything else stand as they are.
     #[test]

@@ -7,10 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::boundary::left_is_fine;
 use crate::chars::{is_line_end, is_space};
 use crate::context::Contexts;
-use crate::known::Known;
+use crate::known::{Joints, Known, owned};
 use crate::offset::{ByteOffset, Span};
 
 /// One block's plain text and the labels it is read against.
@@ -19,12 +18,14 @@ use crate::offset::{ByteOffset, Span};
 pub struct Block<'t> {
     text: &'t str,
     occurrences: Vec<Span>,
+    joints: Joints<'t>,
 }
 
 impl<'t> Block<'t> {
     /// Reads a block (G-20).
     pub fn new(text: &'t str, known: &Known<'_>) -> Self {
-        Self { text, occurrences: known.occurrences(text, &Contexts::all_prose()) }
+        let accepted = known.scan(text, &Contexts::all_prose());
+        Self { text, occurrences: owned(&accepted), joints: Joints::between(text, &accepted) }
     }
 
     /// The place behind the separator, where `at` is a separator edge (C-1).
@@ -46,7 +47,7 @@ impl<'t> Block<'t> {
     /// Whether a typed sign and at least one character stand right before `at` (C-1).
     fn ends_plain_token(&self, at: usize) -> bool {
         let mut before = self.text[..at].char_indices().rev().take_while(|&(_, c)| !is_space(c));
-        before.any(|(sign, c)| matches!(c, '@' | '#') && sign + 1 < at && left_is_fine(self.text, sign))
+        before.any(|(sign, c)| matches!(c, '@' | '#') && sign + 1 < at && self.joints.let_begin(sign))
     }
 
     /// The separator that ends at `at`, where one does: its edge begins it.

@@ -189,12 +189,44 @@ fn edges() {
         ("@Ada|\u{2028}", &[], false),
         ("@Ada x| y", &["Ada"], false),
         ("＠Ada| y", &[], false),
+        ("@Ada|\u{200b}x", &[], true),
+        ("@Ada|\tx", &[], true),
+        ("#x| y", &[], true),
+        ("\\_@x| y", &[], true),
+        ("\u{301}@x| y", &[], false),
+        ("@Senior Ada's| y", &["Senior Ada"], false),
+        // A token that is joined to a known occurrence has L fine too (G-12).
+        ("@Senior Ada/@x| y", &["Senior Ada"], true),
+        ("@Senior Ada+#x| y", &["Senior Ada"], true),
+        ("@Senior Ada++@x| y", &["Senior Ada"], false),
+        ("@Senior Ada/@x| y", &["Ada"], false),
     ] {
         let editor = Editor::new(marked, labels);
         let known = Known::from(&editor.labels);
         let block = Block::new(&editor.text, &known);
         let edge = block.after_separator(offset(editor.caret));
         assert_eq!(edge.is_some(), expected, "{marked}");
+    }
+}
+
+#[test]
+fn first_inputs() {
+    for (text, range, typed, expected) in [
+        ("@ada ", 4..4, " x ", Some((5, " x "))),
+        ("@ada ", 4..4, "", None),
+        ("@ada ", 4..5, "\u{a0}x y ", Some((5, "x y"))),
+        ("@ada ", 4..5, " ", None),
+        ("@ada  ", 5..6, "x", Some((5, "x"))),
+        ("@ada   ", 6..7, "x", None),
+        ("@ada \n", 4..6, "x", Some((5, "x"))),
+        ("@ada\n", 4..5, "x", None),
+        ("@ada x", 3..5, "y", None),
+    ] {
+        let labels = Labels::default();
+        let block = Block::new(text, &Known::from(&labels));
+        let redirect = block.redirect(Span::at(range.start, range.end), typed);
+        let found = redirect.as_ref().map(|redirect| (redirect.at.get(), redirect.text.as_str()));
+        assert_eq!(found, expected, "{text:?} {range:?} {typed:?}");
     }
 }
 

@@ -163,7 +163,8 @@ impl Scripts {
 
     /// The script of a character by itself; none for the marks that take it from their neighbours.
     pub(crate) fn of(c: char) -> Self {
-        if c < '\u{e00}' {
+        // Below Thai there are only two tone marks of Bopomofo.
+        if c < '\u{e00}' && !matches!(c, '\u{2ea}' | '\u{2eb}') {
             return Self::NONE;
         }
         match c.script() {

@@ -3,7 +3,7 @@
 //! The HTML of a clipboard is untrusted. It is read once, as a stream of tokens, and whatever it
 //! declares is a claim to be checked: nothing here binds a label.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -44,12 +44,14 @@ impl Record {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     found: Vec<Record>,
+    /// Keys and forms found: a hostile clipboard repeats itself for megabytes.
+    seen: HashSet<(Key, String)>,
 }
 
 impl Records {
     pub(crate) fn push(&mut self, record: Record) {
-        let is_known = |found: &Record| found.key == record.key && form(&found.label) == form(&record.label);
-        if self.found.len() < limits::CLIPBOARD_RECORDS && !self.found.iter().any(is_known) {
+        let is_full = self.found.len() >= limits::CLIPBOARD_RECORDS;
+        if !is_full && self.seen.insert((record.key, form(&record.label))) {
             self.found.push(record);
         }
     }
@@ -240,6 +242,10 @@ mod tests {
         let end =
             "<span data-channel-link=\"\" data-channel-label=\"General\">#general</span><br>&#39;<br></span>";
         assert!(both.ends_with(end), "{both}");
+        // Every line end is one break, and a quote or a code span keeps its text.
+        let ends = html("> @Bo\r\n\r\u{b}\u{c}\u{85}`@Bo`").unwrap();
+        assert!(ends.contains("\">&gt; <span data-mention=\"\" "), "{ends}");
+        assert!(ends.ends_with("@Bo</span><br><br><br><br><br>`@Bo`</span>"), "{ends}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! CommonMark decides what is code, a link or a block quote; this module turns its events into
 //! ranges and adds what chat needs: written-out addresses, and quotes judged line by line.
 
+use std::borrow::Cow;
+
 use memchr::memmem;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
@@ -92,6 +94,17 @@ fn is_plain(text: &str) -> bool {
         && memmem::find(bytes, b"~~~").is_none()
 }
 
+/// The text with each CR that ends a line alone written as LF: to CommonMark both are line ends
+/// (G-17), to the parser not everywhere. Places stay what they are.
+pub(crate) fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
+    let is_lone = |at: usize| text.as_bytes().get(at + 1) != Some(&b'\n');
+    if !memchr::memchr_iter(b'\r', text.as_bytes()).any(is_lone) {
+        return Cow::Borrowed(text);
+    }
+    let plain = |(at, c)| if c == '\r' && is_lone(at) { '\n' } else { c };
+    Cow::Owned(text.char_indices().map(plain).collect())
+}
+
 /// A half-open range of bytes.
 type Range = std::ops::Range<usize>;
 
@@ -118,7 +131,8 @@ impl Found {
         let mut links: Vec<OpenLink> = Vec::new();
         let mut quotes = 0;
         let mut covered = 0;
-        for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        let lines = with_plain_line_ends(text);
+        for (event, range) in Parser::new_ext(&lines, Options::empty()).into_offset_iter() {
             let is_leaf =
                 !matches!(event, Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) | Event::End(_));
             if is_leaf {
@@ -201,10 +215,11 @@ impl Found {
         let bytes = text.as_bytes();
         let mut parts = self.parts.iter().peekable();
         let mut open: Vec<&Range> = Vec::new();
-        let mut done = 0;
-        while let Some(sign) = memchr::memchr2(b':', b'.', &bytes[done..]).map(|at| done + at) {
+        let (mut next, mut done) = (0, 0);
+        while let Some(sign) = memchr::memchr2(b':', b'.', &bytes[next..]).map(|at| next + at) {
+            next = sign + 1;
+            // A scheme may hold dots, so an address may begin before one that opened nothing.
             let Some(start) = address_start(text, sign).filter(|&start| start >= done) else {
-                done = sign + 1;
                 continue;
             };
             while let Some(part) = parts.next_if(|part| part.start <= start) {
@@ -216,7 +231,8 @@ impl Found {
             let limit = open.last().map_or(text.len(), |part| part.end);
             let end = start + address_length(&text[start..limit], &text[start..]);
             self.link.push(start..end);
-            done = end.max(sign + 1);
+            done = end;
+            next = next.max(end);
         }
     }
 
@@ -348,6 +364,20 @@ mod tests {
             ("www.x", "lllll"),
             ("xwww.x", "......"),
             ("MAILTO:a", "llllllll"),
+            ("a.b://?x y", "llllllll.."),
+            ("x.y https://a<b.c://d", "....lllllllll.lllllll"),
+            ("2h2://a 2://a", ".llllll......"),
+            ("https://a/\u{2ea}b", "llllllllll.."),
+            ("```\rx\r```\ry", "ccc|c|ccc|."),
+            ("`https://a?` b", "cccccccccccc.."),
+            ("[https://a?](u)?b", ".llllllllllllll.."),
+            ("[a]: /u\n'b\nc'\nd", "hhhhhhh|hh|hh|."),
+            ("[a]: /u\n    b", "hhhhhhh|....."),
+            ("> [a]: /u\nb", "qqhhhhhhh|."),
+            ("> a\n2. > b", "qqq|...qqq"),
+            ("> - a\nb", "qqqqq|."),
+            ("- ```\n  a\nb", "..ccc|ccc|."),
+            ("-     a\n  b", "......c|..."),
         ] {
             assert_eq!(drawn(text), expected, "{text:?}");
         }

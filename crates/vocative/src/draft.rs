@@ -105,6 +105,14 @@ impl Draft {
         })
     }
 
+    /// Whether some label stands or stood for this identity.
+    pub(crate) fn knows(&self, id: &Id) -> bool {
+        self.claims.iter().any(|(_, claim)| match claim {
+            Claim::Selected(other) | Claim::Fallback(other) | Claim::Outsider(other) => other == id,
+            Claim::Persona | Claim::Competing | Claim::Expired => false,
+        })
+    }
+
     /// Drops the oldest bindings that own nothing in the text until `limit` are left (D-4). A
     /// binding that owns text is never dropped, so more may stay.
     pub fn evict(&mut self, text: &str, limit: usize) {

@@ -253,15 +253,18 @@ impl<'r, 's> Explainer<'r, 's> {
             };
         }
         let token = name_token(text, sign + 1);
+        let name = self.name(sign, token);
         // A label that matches here and has not taken its range is refused on its right side.
         if let Some(label) = self.given(sign).pop() {
             let next = text[label.end..].chars().next();
             let touches = |c| c == '@' || is_letter(c) && same_script(text, sign, label.end, label.end);
-            if token == NameToken::None || next.is_some_and(touches) {
+            // The first part of a path gives no diagnostic, even where it begins with a label (D-8).
+            let is_part = matches!(name, Name::Path(end) if label.end < end);
+            if token == NameToken::None || next.is_some_and(touches) && !is_part {
                 return self.with_keys(sign, &label, Fate::RunOn, Code::RunOn);
             }
         }
-        match self.name(sign, token) {
+        match name {
             Name::None => explained(sign, sign + 1, Fate::Bare, None),
             Name::Path(end) => explained(sign, end, Fate::Path, None),
             Name::Unknown(end) => explained(sign, end, Fate::Unknown, Some(Code::UnknownName)),
@@ -390,5 +393,45 @@ fn fate_of(owners: &Holders) -> Fate {
         0 if !owners.outsiders.is_empty() => Fate::NotEligible,
         0 => Fate::Unresolved,
         _ => Fate::Ambiguous,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code::{self, *};
+    use crate::{Claim, Draft, Id, Key, Member, Roster, Scope, Standing};
+
+    /// Ada, Ada King, 太, 5 and - are members; what is told of each text, in order.
+    #[test]
+    fn what_a_sender_is_told() {
+        let names = (0_u8..).zip(["Ada", "Ada King", "太", "5", "-"]);
+        let roster: Roster = names
+            .map(|(number, name)| Member {
+                name: name.into(),
+                id: Id::Nostr(Key::from_bytes([number; 32])),
+                standing: Standing::Member,
+            })
+            .collect();
+        let mut draft = Draft::new();
+        draft.push("Chosen", Claim::Selected(Id::Nostr(Key::from_bytes([9; 32]))));
+        let rows: &[(&str, &[(Code, &str)])] = &[
+            ("@太郎 @太〇 @太2", &[(RunOn, "@太"), (UnknownName, "@太〇"), (UnknownName, "@太2")]),
+            // A path gives nothing, even where it begins with a name.
+            ("@太郎/x @太/x", &[(UnknownName, "@太")]),
+            ("@-x @5/x @5x", &[(RunOn, "@-"), (RunOn, "@5"), (UnknownName, "@5x")]),
+            ("x@Ada Kingx", &[(Glued, "@Ada")]),
+            ("@@Ada \\@Ada", &[(Glued, "@Ada")]),
+            ("[@Ada King]: @x/y", &[(HiddenText, "@Ada")]),
+            ("`@Chosen`\n\n> @Chosen", &[(InCode, "@Chosen"), (Quoted, "@Chosen")]),
+            ("`@Chosen` @chosen", &[]),
+            ("[x](#@Ada) [x](=@Ada) [x](a@Ada)", &[(InLink, "@Ada")]),
+            ("＠Ada King ＠zed/x ＠＠Ada's", &[(WideSign, "＠Ada King"), (WideSign, "＠Ada")]),
+            ("> ＠Ada \n\n\\＠Ada", &[]),
+        ];
+        for (text, expected) in rows {
+            let told = Scope::new(&roster, &draft).read(text).diagnostics();
+            let told: Vec<_> = told.iter().map(|told| (told.code, told.span.of(text))).collect();
+            assert_eq!(told, *expected, "{text}");
+        }
     }
 }

@@ -143,6 +143,8 @@ mod tests {
             (Edited, "> @Ada", vec![p, addressed, marker], true),
             (Edited, "", vec![addressed, marker], false),
             (Edited, "", vec![reply, addressed, marker], false),
+            (Edited, "> @Ada\n\n@Ada", vec![p], true),
+            (Edited, "`@Ada`", vec![named, marker], true),
         ] {
             let tags: Vec<Tag> = tags.into_iter().map(tag).collect();
             let mut message = Forwarded { author: key(1), signer: None, body, revision, tags: &tags };

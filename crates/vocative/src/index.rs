@@ -271,14 +271,15 @@ mod tests {
     #[test]
     fn ends_lie_between_visible_characters() {
         let mut index = LabelIndex::default();
-        let slots =
-            ["ada", "ada king", "stras", "strass", "zoe", "가"].map(|label| index.insert(&form(label)));
+        let slots = ["ada", "ada king", "stras", "strass", "zoe", "가", "\u{16d68}"]
+            .map(|label| index.insert(&form(label)));
         for (text, expected) in [
             ("Ada King!", vec![(3, slots[0]), (8, slots[1])]),
             ("STRAẞ", vec![(7, slots[3])]),
             ("Zoe\u{308}", vec![]),
             ("\u{1100}\u{1161}\u{11a8}", vec![]),
             ("\u{1100}\u{1161}", vec![(6, slots[5])]),
+            ("\u{16d67}\u{16d67}", vec![(8, slots[6])]),
             ("", vec![]),
         ] {
             let mut found = Vec::new();

@@ -5,6 +5,7 @@
 
 use smallvec::SmallVec;
 
+use crate::boundary::{is_joined, left_is_fine};
 use crate::context::Contexts;
 use crate::form::form;
 use crate::index::LabelIndex;
@@ -71,11 +72,7 @@ impl<'k> Known<'k> {
     ///
     /// For highlighting: the same ranges as those that route, and channels beside them.
     pub fn occurrences(&self, text: &str, contexts: &Contexts) -> Vec<Span> {
-        let owned = self.scan(text, contexts).into_iter();
-        owned
-            .filter(|accepted| !accepted.owners.is_empty())
-            .map(|accepted| Span::at(accepted.start, accepted.end))
-            .collect()
+        owned(&self.scan(text, contexts))
     }
 
     /// The accepted ranges, those of G-16 included.
@@ -96,6 +93,42 @@ impl<'k> Known<'k> {
     fn mentions(&self) -> impl Iterator<Item = &'k LabelIndex> {
         let mentions = self.layers.iter().filter(|layer| layer.sign == b'@');
         mentions.map(|layer| layer.index)
+    }
+}
+
+/// The accepted ranges that labels own.
+pub(crate) fn owned(accepted: &[Accepted]) -> Vec<Span> {
+    let owned = accepted.iter().filter(|accepted| !accepted.owners.is_empty());
+    owned.map(|accepted| Span::at(accepted.start, accepted.end)).collect()
+}
+
+/// Where a mention may begin in the text of one block: its left boundaries and the ranges that join
+/// (G-11, G-12).
+pub(crate) struct Joints<'t> {
+    text: &'t str,
+    /// The ends of the accepted ranges.
+    ends: Vec<usize>,
+}
+
+impl<'t> Joints<'t> {
+    /// The block as the known labels divide it; the editor knows by itself what is code (G-20).
+    pub(crate) fn of(text: &'t str, known: &Known<'_>) -> Self {
+        Self::between(text, &known.scan(text, &Contexts::all_prose()))
+    }
+
+    /// The same, where the accepted ranges are known.
+    pub(crate) fn between(text: &'t str, accepted: &[Accepted]) -> Self {
+        Self { text, ends: accepted.iter().map(|accepted| accepted.end).collect() }
+    }
+
+    /// Whether L is fine at `sign`, joined mentions included.
+    pub(crate) fn let_begin(&self, sign: usize) -> bool {
+        if left_is_fine(self.text, sign) {
+            return true;
+        }
+        let before = self.ends.partition_point(|&end| end < sign);
+        let last = before.checked_sub(1).map(|at| self.ends[at]);
+        last.is_some_and(|end| is_joined(self.text, end, sign))
     }
 }
 

@@ -5,6 +5,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 use serde::Serialize;
 
+use crate::context::with_plain_line_ends;
 use crate::offset::Span;
 
 /// One step of a walk through a message's structure.
@@ -75,7 +76,8 @@ pub struct Target {
 
 /// The structure of a Markdown text, in source order.
 pub fn structure(text: &str) -> Vec<Piece> {
-    let events = Parser::new_ext(text, Options::empty()).into_offset_iter();
+    let lines = with_plain_line_ends(text);
+    let events = Parser::new_ext(&lines, Options::empty()).into_offset_iter();
     events.map(|(event, range)| Piece { span: Span::at(range.start, range.end), kind: kind(event) }).collect()
 }
 

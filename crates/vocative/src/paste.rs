@@ -216,11 +216,11 @@ impl PasteFences {
         Some(Binding { label, id })
     }
 
-    /// The check has waited too long (P-11). Returns its label if its text still stands: the sender
-    /// is told `paste_expired`.
+    /// The check has waited too long (P-11). Returns its label if its text still stands and nothing
+    /// newer has claimed it: the sender is told `paste_expired`.
     pub fn expire(&mut self, check: CheckId, text: &str, roster: &Roster, draft: &Draft) -> Option<String> {
         let at = self.checks.iter().position(|other| other.id == check && other.state == State::Open)?;
-        let stands = self.stands(at, text, roster, draft);
+        let stands = self.is_newest(&self.checks[at]) && self.stands(at, text, roster, draft);
         self.checks[at].state = State::Expired;
         stands.then(|| trim(&self.checks[at].record.label).to_owned())
     }
@@ -246,12 +246,14 @@ impl PasteFences {
     }
 
     /// The pasted labels that must go on competing in a send, each without standing for anybody:
-    /// expired ones, and those of identities nobody vouched for, which are outsiders.
+    /// expired ones, and those of identities nobody has vouched for, which are outsiders. While a
+    /// check is open no shorter label may have its text.
     pub fn unbound(&self) -> impl Iterator<Item = (&str, Claim)> {
         self.checks.iter().filter_map(|check| {
             let claim = match check.state {
                 State::Expired => Claim::Expired,
                 State::Refused => Claim::Outsider(check.record.id.clone()),
+                State::Open if self.is_newest(check) => Claim::Outsider(check.record.id.clone()),
                 State::Open | State::Closed => return None,
             };
             Some((check.record.label.as_str(), claim))
@@ -270,8 +272,7 @@ impl PasteFences {
                 let mut occurrences = reading.occurrences().iter();
                 occurrences.any(|occurrence| {
                     let range = occurrence.span.bytes();
-                    occurrence.place == Place::Prose
-                        && check.ranges.contains(&(range.start, range.end))
+                    check.ranges.contains(&(range.start, range.end))
                         && literal_form(reading, occurrence.span) == check.form
                 })
             })
@@ -434,13 +435,51 @@ mod tests {
         let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
         draft.bind("Ada", id(9));
         let check = paste(&mut fences, "@Ada King hi", &[record("Ada King", 1)])[0];
-        fences.verdict(check, false, "@Ada King hi", &nobody, &mut draft);
-        for (label, claim) in fences.unbound() {
-            draft.push(label, claim);
+        for is_answered in [false, true] {
+            if is_answered {
+                fences.verdict(check, false, "@Ada King hi", &nobody, &mut draft);
+            }
+            let mut sent = draft.clone();
+            for (label, claim) in fences.unbound() {
+                sent.push(label, claim);
+            }
+            let reading = Scope::new(&nobody, &sent).read("@Ada King hi");
+            assert_eq!(reading.recipients().unwrap().keys, []);
+            assert_eq!(reading.diagnostics()[0].code, crate::Code::NotEligible);
         }
-        let reading = Scope::new(&nobody, &draft).read("@Ada King hi");
-        assert_eq!(reading.recipients().unwrap().keys, []);
-        assert_eq!(reading.diagnostics()[0].code, crate::Code::NotEligible);
+    }
+
+    #[test]
+    fn a_check_that_something_newer_retired_expires_in_silence() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        let check = paste(&mut fences, "@Ada hi", &[record("Ada", 1)])[0];
+        fences.claim("ADA");
+        draft.bind("Ada", id(9));
+        assert_eq!(fences.expire(check, "@Ada hi", &nobody, &draft), None);
+    }
+
+    #[test]
+    fn refused_text_in_a_quote_makes_its_name_ambiguous_too() {
+        let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+        draft.bind("Ada", id(9));
+        let check = paste(&mut fences, "> @Ada", &[record("Ada", 1)])[0];
+        let text = "> @Ada\n\n@ada hi";
+        fences.verdict(check, false, text, &nobody, &mut draft);
+        let reading = Scope::new(&nobody, &draft).read(text);
+        let error = fences.ambiguous(&reading).expect("two identities are meant");
+        assert_eq!((error.label.as_str(), error.span.bytes()), ("ada", 8..12));
+    }
+
+    #[test]
+    fn ranges_follow_spaces_written_otherwise_beside_and_inside_them() {
+        for (place, inserted) in [(3, "\u{3000}"), (8, "\u{a0}"), (13, "\u{3000}")] {
+            let (mut fences, nobody, mut draft) = (PasteFences::new(), Roster::new(), Draft::new());
+            let mut text = "so, @Ada King hi".to_owned();
+            let check = fences.pasted("so,  hi", Span::at(4, 4), "@Ada King", &[record("Ada King", 1)])[0].0;
+            fences.edited(&text, Span::at(place, place + 1), inserted);
+            text.replace_range(place..place + 1, inserted);
+            assert!(fences.verdict(check, true, &text, &nobody, &mut draft).is_some(), "{text}");
+        }
     }
 
     #[test]

@@ -138,8 +138,15 @@ fn normalised() {
 #[test]
 fn hostile_html_takes_linear_time() {
     let chip = format!("<b data-mention-pubkey={} data-mention-label=Ada>", "9".repeat(64));
+    // Records that are found already: every one is compared with all others.
+    let again: String = (0..49)
+        .map(|n| {
+            format!("<b data-mention-pubkey={} data-mention-label={}{n}>", "9".repeat(64), "é".repeat(190))
+        })
+        .collect();
     let size = 2 << 20;
     for piece in [
+        &*again,
         "<b>",
         "<p>",
         &chip,

@@ -181,6 +181,8 @@ mod tests {
             (KEY.to_uppercase(), "150b20bd…15dc"),
             (format!("({KEY})"), &*format!("({KEY})")),
             (format!("A (B ({KEY})"), "A (B (150b20bd…15dc)"),
+            (format!("Ada ({KEY}) 02"), &*format!("Ada ({KEY}) 02")),
+            (format!("A ({KEY}) ({})", "9c".repeat(32)), &*format!("A ({KEY}) ({})", "9c".repeat(32))),
             (String::new(), ""),
         ] {
             assert_eq!(shown_label(&label, key), expected, "{label}");
@@ -201,6 +203,8 @@ mod tests {
             (format!("{}👍\u{1f3fd}y", x(46)), format!("{}…", x(46))),
             (format!("{}\u{1100}\u{1161}\u{11a8}yy", x(45)), format!("{}…", x(45))),
             ("\u{301}".repeat(60), "…".to_owned()),
+            (format!("{}👩\u{200d}🚀yy", x(45)), format!("{}…", x(45))),
+            (format!("{}👩\u{200d}🚀yy", x(44)), format!("{}👩\u{200d}🚀…", x(44))),
         ] {
             assert_eq!(capped(&label), expected, "{label}");
         }

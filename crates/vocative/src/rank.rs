@@ -235,7 +235,8 @@ impl Query {
             has_marks: bare != form,
             splits: form.contains(is_split),
             is_unspaced: form.contains(is_unspaced),
-            is_key: form.len() >= limits::KEY_QUERY && form.bytes().all(|b| b.is_ascii_hexdigit()),
+            // The query itself: the form of a ligature may be hex digits that nobody has typed.
+            is_key: query.len() >= limits::KEY_QUERY && query.bytes().all(|b| b.is_ascii_hexdigit()),
             form,
         }
     }

@@ -28,6 +28,10 @@ fn scores() {
         ("\u{301}", &["a", "\u{e9}"], ""),
         ("", &["b", "a"], "b|a"),
         ("ada ", &["Ada", "Ada K"], "Ada K"),
+        ("\u{e9}", &["e", "E\u{301}a", "xe", "Ea"], "E\u{301}a|e|Ea"),
+        ("太x", &["山太x", "太xy"], "太xy|山太x"),
+        ("ー", &["サーバー"], "サーバー"),
+        (" ada", &["Ada"], ""),
         ("k", &["Ada\u{a0}K", "a\u{2028}kx", "\u{212a}x"], "\u{212a}x|Ada\u{a0}K|a\u{2028}kx"),
     ] {
         assert_eq!(ranked(query, names), expected, "{query}");
@@ -36,15 +40,21 @@ fn scores() {
 
 #[test]
 fn keys() {
-    let keys = ["00".repeat(30) + "abab", "abab".to_owned() + &"11".repeat(30), "22".repeat(32)];
+    let keys =
+        ["00".repeat(30) + "abab", "abab".to_owned() + &"11".repeat(30), "22".repeat(32), "ff".repeat(32)];
     let ranker: Ranker = keys
         .iter()
         .map(|key| Entry { key: key.parse().ok(), ..entry("Zed") })
         .chain([entry("abab")])
         .collect();
-    for (query, expected) in
-        [("ABAB", vec![3, 1, 0]), ("aba", vec![3]), ("0abab", vec![0]), ("abag", vec![]), ("2222", vec![2])]
-    {
+    for (query, expected) in [
+        ("ABAB", vec![4, 1, 0]),
+        ("aba", vec![4]),
+        ("0abab", vec![0]),
+        ("abag", vec![]),
+        ("2222", vec![2]),
+        ("ﬀﬀ", vec![]),
+    ] {
         assert_eq!(ranker.rank(query), expected, "{query}");
     }
 }

@@ -1,6 +1,7 @@
 //! A text read against everything that competes in it: who owns what, and whom that names (E, A).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use smallvec::SmallVec;
@@ -8,6 +9,7 @@ use smallvec::SmallVec;
 use crate::context::{Context, Contexts};
 use crate::draft::{Binding, Claim, Draft};
 use crate::id::Id;
+use crate::index::Slot;
 use crate::label::{qualified, trim};
 use crate::offset::Span;
 use crate::roster::{Roster, Standing};
@@ -42,7 +44,7 @@ pub struct Occurrence {
     /// Where it stands.
     pub place: Place,
     /// Who owns it.
-    pub owners: Holders,
+    pub owners: Arc<Holders>,
 }
 
 /// Those an occurrence's label stands for.
@@ -74,14 +76,14 @@ enum Order {
 }
 
 impl Holders {
-    fn add(&mut self, id: &Id, order: Order) {
-        match self.keys.iter().position(|key| key == id) {
-            Some(at) => self.orders[at] = self.orders[at].min(order),
-            None => {
-                self.keys.push(id.clone());
-                self.orders.push(order);
-            }
+    /// Takes the identities in, each once. A name may have thousands of bearers.
+    fn name(&mut self, mut named: SmallVec<[(Order, Id); 1]>) {
+        if named.len() > 1 {
+            named.sort_unstable_by(|(a, a_id), (b, b_id)| (a_id, a).cmp(&(b_id, b)));
+            named.dedup_by(|later, first| later.1 == first.1);
+            named.sort_unstable();
         }
+        (self.orders, self.keys) = named.into_iter().unzip();
     }
 }
 
@@ -195,12 +197,14 @@ impl<'s> Scope<'s> {
 
     fn read_from(self, text: &'s str, contexts: Contexts, first: usize) -> Reading<'s> {
         let accepted: Vec<Accepted> = Scan::new(text, &contexts, self.layers()).collect();
-        let owned = accepted.iter().filter(|accepted| !accepted.owners.is_empty());
+        // Equal labels stand for the same identities wherever they occur.
+        let mut known: HashMap<(u8, Slot), Arc<Holders>> = HashMap::new();
+        let owned = accepted.iter().filter_map(|accepted| Some((accepted, *accepted.owners.first()?)));
         let occurrences = owned
-            .map(|accepted| Occurrence {
+            .map(|(accepted, label)| Occurrence {
                 span: Span::at(accepted.start, accepted.end),
                 place: if accepted.context == Context::Quote { Place::Quote } else { Place::Prose },
-                owners: self.holders(&accepted.owners),
+                owners: known.entry(label).or_insert_with(|| self.holders(&accepted.owners).into()).clone(),
             })
             .collect();
         Reading { text, scope: self, contexts, accepted, first_sign: Some(first), occurrences }
@@ -209,48 +213,48 @@ impl<'s> Scope<'s> {
     /// Whom the labels of one form stand for (E-1, E-3, E-4, A-4).
     pub(crate) fn holders(self, owners: &Owners) -> Holders {
         let mut holders = Holders::default();
-        let mut fallbacks: SmallVec<[(&Id, usize); 1]> = SmallVec::new();
-        let mut outsiders: SmallVec<[&Id; 1]> = SmallVec::new();
+        let mut named: SmallVec<[(Order, Id); 1]> = SmallVec::new();
+        let mut fallbacks: SmallVec<[(Order, Id); 1]> = SmallVec::new();
+        let mut outsiders: SmallVec<[Id; 1]> = SmallVec::new();
         for &(_, slot) in owners.iter().filter(|owner| owner.0 == 0) {
             for at in self.draft.slot(slot) {
                 match self.draft.claim(at).1 {
                     Claim::Selected(id) => {
                         holders.is_selected = true;
-                        holders.add(id, Order::Selected(at));
+                        named.push((Order::Selected(at), id.clone()));
                     }
-                    Claim::Fallback(id) => fallbacks.push((id, at)),
+                    Claim::Fallback(id) => fallbacks.push((Order::Selected(at), id.clone())),
                     Claim::Persona => holders.has_persona = true,
                     Claim::Competing => holders.is_competing = true,
                     Claim::Expired => holders.is_expired = true,
-                    Claim::Outsider(id) => outsiders.push(id),
+                    Claim::Outsider(id) => outsiders.push(id.clone()),
                 }
             }
         }
         if !holders.is_selected && !holders.has_persona {
             holders.is_selected = !fallbacks.is_empty();
-            for (id, at) in fallbacks {
-                holders.add(id, Order::Selected(at));
-            }
+            named = fallbacks;
         }
         if holders.is_selected || holders.has_persona {
+            holders.name(named);
             return holders;
         }
-        holders.outsiders.extend(outsiders.into_iter().cloned());
         for &(_, slot) in owners.iter().filter(|owner| owner.0 == 1) {
             for bearer in self.roster.rows_at(slot) {
                 let member = bearer.member;
                 if member.standing == Standing::Outsider || !self.typed_names {
-                    if !holders.outsiders.contains(&member.id) {
-                        holders.outsiders.push(member.id.clone());
-                    }
+                    outsiders.push(member.id.clone());
                     continue;
                 }
-                holders.add(&member.id, Order::Member(bearer.order));
-                if let Some(owner) = self.lender(bearer.is_qualified, &member.name, &member.id) {
-                    holders.add(&owner, Order::Borrowed);
-                }
+                named.push((Order::Member(bearer.order), member.id.clone()));
+                let lender = self.lender(bearer.is_qualified, &member.name, &member.id);
+                named.extend(lender.map(|lender| (Order::Borrowed, lender)));
             }
         }
+        outsiders.sort_unstable();
+        outsiders.dedup();
+        holders.outsiders = outsiders;
+        holders.name(named);
         holders
     }
 
@@ -258,7 +262,7 @@ impl<'s> Scope<'s> {
     fn lender(self, is_qualified: bool, name: &str, id: &Id) -> Option<Id> {
         let key = is_qualified.then(|| qualified(trim(name)))??.key;
         let lender = Id::Nostr(key);
-        let is_given = || self.roster.knows(&lender) || self.draft.bindings().any(|(_, id)| *id == lender);
+        let is_given = || self.roster.knows(&lender) || self.draft.knows(&lender);
         (lender != *id && is_given()).then_some(lender)
     }
 }
@@ -358,5 +362,56 @@ impl Reading<'_> {
     pub fn live_personas(&self) -> Vec<String> {
         let live = self.live_claims().into_iter();
         live.filter(|(_, claim)| matches!(claim, Claim::Persona)).map(|(label, _)| label.to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Member};
+
+    const A: Id = Id::Nostr(Key::from_bytes([0xa1; 32]));
+    const B: Id = Id::Nostr(Key::from_bytes([0x9c; 32]));
+    const C: Id = Id::Nostr(Key::from_bytes([0x15; 32]));
+
+    /// Selections, members and outsiders of a text; and whom it names, or all it could mean.
+    type Row<'r> =
+        (&'r str, &'r [(&'r str, Id)], &'r [(&'r str, Id)], &'r [(&'r str, Id)], Result<&'r [Id], &'r [Id]>);
+
+    #[test]
+    fn whom_a_text_names() {
+        let scout = format!("Scout ({})", A.key().unwrap());
+        let (typed, second) = (format!("@{scout}"), format!("{scout} 2"));
+        let rows: &[Row<'_>] = &[
+            ("@Ada", &[("Ada", A), ("Ada", A)], &[], &[], Ok(&[A])),
+            ("@Ada", &[("Ada", A), ("ADA", B)], &[], &[], Err(&[B, A])),
+            ("@Ada", &[], &[("Ada", B)], &[("Ada", A)], Ok(&[B])),
+            ("@Bo @Ada @Cy", &[("Cy", C), ("X", A)], &[("Ada", A), ("Bo", B)], &[], Ok(&[C, A, B])),
+            ("@Bo @Bob", &[("Ada", A)], &[("Bo", B), ("Bob", A)], &[], Ok(&[B, A])),
+            ("@Ada @Bob @Bo", &[("Ada", A)], &[("Bo", B), ("Bob", A)], &[], Ok(&[A, B])),
+            (&typed, &[], &[(&scout, B)], &[], Ok(&[B])),
+            (&typed, &[], &[(&scout, B)], &[("Z", A)], Err(&[B, A])),
+            (&typed, &[("Q", A)], &[(&scout, B)], &[], Err(&[B, A])),
+            (&typed, &[(&scout, B)], &[(&scout, B), ("Z", A)], &[], Ok(&[B])),
+            (&typed, &[], &[("Z", A)], &[(&scout, B)], Ok(&[])),
+            (&typed, &[], &[(&scout, A)], &[("Z", A)], Ok(&[A])),
+            (&typed, &[], &[(&scout, B), (&scout, C), ("Z", A)], &[], Err(&[C, B, A])),
+            (&typed, &[], &[(&second, B), ("Z", A)], &[], Ok(&[])),
+        ];
+        for (text, selected, members, outsiders, expected) in rows {
+            let mut draft = Draft::new();
+            for (label, id) in *selected {
+                draft.push(label, Claim::Selected(id.clone()));
+            }
+            let as_rows = |rows: &[(&str, Id)], standing| -> Vec<Member> {
+                let row = |(name, id): &(&str, Id)| Member { name: (*name).into(), id: id.clone(), standing };
+                rows.iter().map(row).collect()
+            };
+            let rows = [as_rows(members, Standing::Member), as_rows(outsiders, Standing::Outsider)];
+            let roster: Roster = rows.concat().into_iter().collect();
+            let answer = Scope::new(&roster, &draft).read(text).recipients();
+            let named = answer.as_ref().map(|found| &found.keys[..]).map_err(|error| &error.candidates[..]);
+            assert_eq!(named, *expected, "{text} {selected:?} {members:?} {outsiders:?}");
+        }
     }
 }

@@ -4,11 +4,9 @@
 
 use serde::Serialize;
 
-use crate::boundary::{is_joined, left_is_fine};
 use crate::chars::{is_line_end, is_space};
-use crate::context::Contexts;
 use crate::form::form;
-use crate::known::Known;
+use crate::known::{Joints, Known};
 use crate::label::trim;
 use crate::limits;
 use crate::offset::{ByteOffset, Span};
@@ -24,7 +22,11 @@ pub struct Trigger<'t> {
 
 /// The signs that open the picker: `@`, and the wide ones, for which a choice writes `@` (S-1).
 fn is_sign(c: char) -> bool {
-    matches!(c, '@' | '\u{ff20}' | '\u{fe6b}')
+    c == '@' || is_wide_sign(c)
+}
+
+fn is_wide_sign(c: char) -> bool {
+    matches!(c, '\u{ff20}' | '\u{fe6b}')
 }
 
 /// The query that the caret stands behind, if the picker opens there (S-1, S-2).
@@ -32,6 +34,14 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
     let caret = caret.get();
     let before = text.get(..caret)?;
     let joints = Joints::of(before, known);
+    // A choice writes `@`, so a wide sign joins where that would (S-3). Only the last can be the one
+    // that is typed.
+    let last_wide = before.rfind(is_wide_sign);
+    let joins_as_written = |sign: usize| {
+        let written = format!("{}@", &before[..sign]);
+        Joints::of(&written, known).let_begin(sign)
+    };
+    let may_begin = |sign: usize| joints.let_begin(sign) || last_wide == Some(sign) && joins_as_written(sign);
     let at =
         |sign: usize, c: char| Trigger { query: &before[sign + c.len_utf8()..], span: Span::at(sign, caret) };
     // S-1: the last sign that could route, where no space follows it.
@@ -39,7 +49,7 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
         .char_indices()
         .rev()
         .take_while(|&(_, c)| !is_space(c))
-        .find(|&(sign, c)| is_sign(c) && joints.let_begin(sign));
+        .find(|&(sign, c)| is_sign(c) && may_begin(sign));
     if let Some((sign, c)) = last {
         let found = at(sign, c);
         if !found.query.contains(is_sign) || known.has_prefix(&form(found.query)) {
@@ -52,7 +62,7 @@ pub fn trigger<'t>(text: &'t str, caret: ByteOffset, known: &Known<'_>) -> Optio
         .rev()
         .take(limits::LOOK_BACK)
         .take_while(|&(_, c)| !is_line_end(c))
-        .filter(|&(sign, c)| is_sign(c) && joints.let_begin(sign));
+        .filter(|&(sign, c)| is_sign(c) && may_begin(sign));
     for (sign, c) in signs {
         let found = at(sign, c);
         let query = form(found.query);
@@ -72,29 +82,6 @@ fn is_closed(query: &str, form: &str, known: &Known<'_>) -> bool {
     let mut last = false;
     let two_spaces = spaces.any(|space| std::mem::replace(&mut last, space) && space);
     two_spaces || form.strip_suffix(' ').is_some_and(|label| known.has(label))
-}
-
-/// Where a mention may begin in a text: its left boundaries and the ranges that join (G-11, G-12).
-struct Joints<'t> {
-    text: &'t str,
-    ends: Vec<usize>,
-}
-
-impl<'t> Joints<'t> {
-    fn of(text: &'t str, known: &Known<'_>) -> Self {
-        let accepted = known.scan(text, &Contexts::all_prose());
-        let ends = accepted.into_iter().map(|accepted| accepted.end).collect();
-        Self { text, ends }
-    }
-
-    fn let_begin(&self, sign: usize) -> bool {
-        if left_is_fine(self.text, sign) {
-            return true;
-        }
-        let before = self.ends.partition_point(|&end| end < sign);
-        let last = before.checked_sub(1).map(|at| self.ends[at]);
-        last.is_some_and(|end| is_joined(self.text, end, sign))
-    }
 }
 
 /// What a choice does to a block (S-7). The edit is one closed step of the history (C-4).
@@ -143,6 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::context::Contexts;
     use crate::known::Labels;
 
     fn labels(labels: &[&str]) -> Labels {
@@ -185,6 +173,18 @@ mod tests {
             ("﹫ad|", Some("ad")),
             ("@foo@bar|", None),
             ("|@ada", None),
+            ("\\\\@ad|", None),
+            ("\\_@ad|", Some("ad")),
+            ("x..@ad|", Some("ad")),
+            ("@ada king/@gr|", Some("gr")),
+            ("@ada king/@ada k|", Some("ada k")),
+            ("@ada k|", Some("ada k")),
+            ("@ada\tk|", None),
+            ("@a b @ada k|", Some("ada k")),
+            ("@ada/＠gr|", Some("gr")),
+            ("@ada king+﹫ada k|", Some("ada k")),
+            ("@ada++＠gr|", None),
+            ("@zed/＠gr|", None),
         ] {
             assert_eq!(query(text, &known).as_deref(), expected, "{text}");
         }
@@ -211,6 +211,17 @@ mod tests {
             ("太||", "Ada", &[], "太@Ada "),
             ("hey |@a| x", " Ada ", &[], "hey @Ada  x"),
             ("||@Bo", "Ada", &[], "@Ada @Bo"),
+            ("@Ada·||", "Bo", &["Ada"], "@Ada·@Bo "),
+            ("@Ada//||", "Bo", &["Ada"], "@Ada// @Bo "),
+            ("@||", "Ada", &[], "@ @Ada "),
+            ("foo_||", "Ada", &[], "foo_ @Ada "),
+            ("_||", "Ada", &[], "_@Ada "),
+            ("x.||", "Ada", &[], "x. @Ada "),
+            ("x..||", "Ada", &[], "x..@Ada "),
+            ("\\[||", "Ada", &[], "\\[@Ada "),
+            ("\\\\||", "Ada", &[], "\\\\ @Ada "),
+            ("e\u{301}||", "Ada", &[], "e\u{301} @Ada "),
+            ("1\u{20e3}||", "Ada", &[], "1\u{20e3}@Ada "),
         ] {
             let (start, end) = (marked.find('|').unwrap(), marked.rfind('|').unwrap() - 1);
             let text = marked.replace('|', "");

@@ -114,6 +114,21 @@ fn labels_that_repeat_the_text() {
 }
 
 #[test]
+fn twenty_thousand_namesakes_named_a_hundred_thousand_times() {
+    let mut roster: Roster = (0..20_000).map(|number| member("Ada", number)).collect();
+    let text = "@Ada ".repeat(100_000);
+    let draft = Draft::new();
+    let reading = Scope::new(&roster, &draft).read(&text);
+    assert_eq!(reading.occurrences().len(), 100_000);
+    assert_eq!(reading.recipients().unwrap_err().candidates.len(), 20_000);
+    for number in 0..20_000 {
+        roster.add(Member { standing: Standing::Outsider, ..member("Bo", number) }).unwrap();
+    }
+    let reading = Scope::new(&roster, &draft).read("@Bo");
+    assert_eq!(reading.diagnostics()[0].keys.as_ref().map(Vec::len), Some(20_000));
+}
+
+#[test]
 fn marks_without_end() {
     let roster: Roster = [member("a", 1), member("a\u{301}", 2)].into_iter().collect();
     let text = format!("@a{} @a", "\u{301}".repeat(MIB));

@@ -43,9 +43,19 @@ struct Edit<'e> {
     selected: Pairs<'e>,
     personas: &'e [&'e str],
     members: Pairs<'e>,
+    outsiders: Pairs<'e>,
 }
 
 impl Edit<'_> {
+    fn roster(&self) -> Roster {
+        let mut roster = roster(self.members);
+        for (name, byte) in self.outsiders {
+            let outsider = Member { name: (*name).to_owned(), id: id(byte), standing: Standing::Outsider };
+            roster.add(outsider).unwrap();
+        }
+        roster
+    }
+
     /// `references; notify`, or the candidates of the ambiguous name.
     fn save(&self) -> String {
         let (from, to) = (expand(self.from), expand(self.to));
@@ -53,7 +63,7 @@ impl Edit<'_> {
         let replacement = Replacement {
             body: &to,
             draft: &draft(self.selected, self.personas),
-            roster: &roster(self.members),
+            roster: &self.roster(),
             sender: key(SELF),
         };
         match submit(original, replacement) {
@@ -76,6 +86,7 @@ fn what_a_replacement_refers_to() {
         selected: &[],
         personas: &[],
         members: &[],
+        outsiders: &[],
     };
     let twins: Pairs<'_> = &[("a1", "Ada"), ("9c", "Ada")];
     for (edit, expected) in [
@@ -133,7 +144,18 @@ fn what_a_replacement_refers_to() {
         (Edit { to: "> @Bo", members: &[("Bo", "15"), ("bo", "9c")], ..none }, "; "),
         // the sender is never notified; silent references come last.
         (Edit { to: "@Me @Ada", selected: &[("Me", SELF)], ..none }, "a1 0f; "),
+        (Edit { to: "@Me @Ada", members: &[("Me", SELF)], ..none }, "a1; "),
+        (Edit { to: "> @Me", members: &[("Me", SELF)], ..none }, "0f; "),
         (Edit { to: "> @Bo\n\n@Cy", members: &[("Bo", "15"), ("Cy", "77")], ..none }, "77 15; 77"),
+        // E-4: an outsider's longer name takes the text of a restored one, an equal name does not.
+        (Edit { to: "@Ada Lee", outsiders: &[("Ada Lee", "9c")], ..none }, "; "),
+        (Edit { to: "@Ada", outsiders: &[("Ada", "9c")], ..none }, "a1; "),
+        (Edit { tags: "p a1, p 9c", names: twins, outsiders: &[("Ada", "15")], ..none }, "a1 9c; "),
+        // A longer choice takes the text of an old label.
+        (
+            Edit { tags: "p a1, p 9c", names: twins, to: "@Ada Lee", selected: &[("Ada Lee", "15")], ..none },
+            "15; 15",
+        ),
         // The replaced body is never read with what is chosen now.
         (Edit { tags: "q x", names: &[], to: "@Ada hi", members: &[("Ada", "9c")], ..none }, "9c; 9c"),
     ] {

@@ -163,6 +163,23 @@ fn what_names_stand_for() {
             "Ada|Bob|Zoe",
             "@Zoe|@Bob",
         ),
+        // A name that another's qualifier is: the literal is the tagged key's, and its alone (H-6).
+        (
+            "p a1, p 9c",
+            &[("a1", "Ada"), ("9c", "Ada"), ("15", "Ada (<9c>)")],
+            "@Ada @Ada (<9c>)",
+            "Ada|Ada (<9c>)",
+            "@Ada=a1|@Ada (<9c>)=9c",
+        ),
+        // With the marker an annotated address and a `p` only block.
+        (
+            "p a1, mention 9c agent-address, mention 15, buzz:mention-snapshot",
+            &[("a1", "Ada"), ("9c", "Bo"), ("15", "Cy")],
+            "@Ada @Bo @Cy",
+            "Cy|Bo|Ada",
+            "@Ada|@Bo|@Cy=15",
+        ),
+        ("p a1 - reply", &[("a1", "Ada")], "@Ada", "", "@Ada"),
         // Labels that can never match are aliases all the same.
         ("p a1", &[("a1", "A\nda")], "@A\nda", "A\nda", ""),
     ] {
