@@ -1,5 +1,5 @@
 //! Real Pi for the tests that drive it: a pinned version from the npm registry, with a Node new enough
-//! to run it, in a folder of its own under the target folder. Nothing outside that folder is changed.
+//! to run it, in a folder of its own under the target folder. Outside of it only npm's cache changes.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
@@ -119,6 +119,7 @@ fn version_of_pi(folder: &Path) -> Result<String, String> {
     // Whatever Pi writes when it starts stays in this folder too.
     pi.env("PATH", path.map_err(|error| error.to_string())?)
         .env("PI_OFFLINE", "1")
+        .env("NODE_COMPILE_CACHE", folder.join("compiled"))
         .env("PI_CODING_AGENT_DIR", folder.join("agent"));
     let ran = pi.output().map_err(|error| format!("pi: {error}"))?;
     if ran.status.success() {

@@ -134,7 +134,7 @@ fn pi_subagents_1297_continue_resumes_the_session_and_not_the_newer_artifact() {
     assert_eq!(lab.session(), session);
     assert_eq!(markers(&appended(&session, &before)), 1);
     assert_eq!(lab.model.last_asked(), [READ.0, LATER.0]);
-    assert_eq!(fs::read(&artifact).unwrap(), bytes);
+    assert!(fs::read(&artifact).unwrap() == bytes, "Pi changed {}", artifact.display());
     assert_eq!(lab.inbox(GSZEP, &[]), [LATER.0, READ.0]);
 
     // Beside the sessions it would be resumed instead, which is why `reduce` refuses to write there.
@@ -146,7 +146,7 @@ fn pi_subagents_1297_continue_resumes_the_session_and_not_the_newer_artifact() {
     make_newest(&beside);
     let before = fs::read(&session).unwrap();
     lab.ask(&["-c", NOBODY.0]);
-    assert_eq!(fs::read(&session).unwrap(), before);
+    assert!(fs::read(&session).unwrap() == before, "Pi resumed {}", session.display());
     assert!(!appended(&beside, &bytes).is_empty());
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Lab {
 impl Lab {
     /// Nothing, loudly, where the tests are run without real Pi.
     pub(crate) fn new(prompts: &[Prompt]) -> Option<Self> {
-        let Some(installed) = std::env::var_os("VOCATIVE_REAL_PI") else {
+        let Some(installed) = std::env::var_os("VOCATIVE_REAL_PI").filter(|folder| !folder.is_empty()) else {
             eprintln!("── SKIPPED: real Pi: VOCATIVE_REAL_PI names no folder; run: cargo xtask real-pi");
             return None;
         };
