@@ -1,12 +1,11 @@
 //! The main job on the recorded sessions.
 
-use crate::run::{Result, cargo, command, root, step};
+use crate::run::{Result, cargo, command, root, step, target};
 
 /// Who was named in the recorded sessions, and what a text means to the engine.
 pub(crate) fn run() -> Result {
     step("build", &mut cargo(&["build", "--quiet", "--package", "vocative-cli"]))?;
-    let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), Into::into);
-    let vocative = target.join("debug/vocative").to_string_lossy().into_owned();
+    let vocative = target().join("debug/vocative").to_string_lossy().into_owned();
     let inbox = ["inbox", "testdata/pi", "--me", "github:gszep", "--limit", "5"];
     println!("\n$ vocative {}   # who named me in five recorded Pi sessions\n", inbox.join(" "));
     finish(command(&vocative, &inbox).status())?;

@@ -3,6 +3,7 @@
 mod bench;
 mod demo;
 mod man;
+mod real_pi;
 mod run;
 mod test;
 mod wasm;
@@ -14,6 +15,7 @@ cargo xtask TASK
 
   demo      build the command and show an inbox over the recorded sessions
   test      every test of every surface, with formatting, lints, documentation and licences
+  real-pi   install Pi under the target folder, and run only the tests that drive it
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
   fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("demo") => demo::run(),
         Some("test") => test::run(),
+        Some("real-pi") => real_pi::run(),
         Some("wasm") => wasm::run(),
         Some("bench") => bench::run(),
         Some("fuzz") => bench::fuzz(rest),

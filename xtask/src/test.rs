@@ -1,7 +1,7 @@
 //! Every test of every surface.
 
 use crate::run::{Result, cargo, step, succeeds};
-use crate::wasm;
+use crate::{real_pi, wasm};
 
 /// Runs all checks; the first that fails ends the run.
 pub(crate) fn run() -> Result {
@@ -13,11 +13,18 @@ pub(crate) fn run() -> Result {
     licences()?;
     wasm::check()?;
     step("documentation tests", &mut cargo(&["test", "--quiet", "--package", "vocative", "--doc"]))?;
-    if succeeds("cargo", &["nextest", "--version"]) {
-        step("tests", &mut cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]))
+    let mut tests = if succeeds("cargo", &["nextest", "--version"]) {
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
     } else {
         println!("cargo-nextest is not installed; cargo's own runner runs the same tests");
-        step("tests", &mut cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]))
+        cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
+    };
+    match real_pi::prepare() {
+        Ok(folder) => step("tests, those with real Pi too", tests.env(real_pi::VARIABLE, folder)),
+        Err(reason) => {
+            println!("── SKIPPED: real Pi: {reason}");
+            step("tests", &mut tests)
+        }
     }
 }
 
@@ -28,15 +35,6 @@ fn licences() -> Result {
         println!("── SKIPPED: licences; install the tool with: cargo install --locked cargo-deny");
         return Ok(());
     }
-    let check = [
-        "deny",
-        "--all-features",
-        "--offline",
-        "check",
-        "--hide-inclusion-graph",
-        "licenses",
-        "bans",
-        "sources",
-    ];
+    let check = ["deny", "--all-features", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"];
     step("licences", &mut cargo(&check))
 }
