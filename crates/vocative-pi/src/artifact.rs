@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use vocative::Login;
 
-use crate::check::{Checked, Header};
+use crate::findings::{Checked, Header};
 use crate::ids::{EntryId, SessionId};
 use crate::json::{JsonStr, Scanner, Scratch, Value};
 use crate::line::{REDUCTION_TYPE, Record};

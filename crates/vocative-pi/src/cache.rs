@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Checked, Header};
+use crate::findings::{Checked, Header};
 use crate::ids::{EntryId, SessionId};
 use crate::reduction::{Origin, Reduction, Reference, ReferenceKey};
 use crate::time::Timestamp;

@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::check::{Checked, Evidence, Findings, Header, Options, check};
+use crate::check::check;
+use crate::evidence::Evidence;
+use crate::findings::{Checked, Findings, Header, Options};
 use crate::ids::{EntryId, SessionId};
 use crate::json::{Kind, Scanner, Scratch, Value};
 use crate::line::Record;

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use crate::check::{Checked, Checker, Evidence, Options, Sink, go_on};
+use crate::check::{Checker, go_on};
+use crate::evidence::Evidence;
+use crate::findings::{Checked, Options, Sink};
 use crate::prefilter::Prefilter;
 use crate::problem::{Code, Problem};
 use crate::reduction::{Origin, Reduction};

@@ -8,7 +8,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::cache::{Cache, Known, NewCache, Noted, Stamp, State};
-use crate::check::Options;
+use crate::findings::Options;
 use crate::input::{Input, Inputs};
 use crate::problem::{Code, Fault, Problem};
 use crate::reduction::Reduction;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use vocative::Login;
 
-use crate::check::Evidence;
+use crate::evidence::Evidence;
 use crate::ids::{EntryId, SessionId};
 use crate::time::Timestamp;
 

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::artifact::{Artifact, ID_PREFIX};
-use crate::check::Options;
+use crate::findings::Options;
 use crate::input::Inputs;
 use crate::reduction::Reduction;
 
