@@ -4,6 +4,17 @@ use std::fmt::Write as _;
 
 use crate::run::{Result, cargo, command, output, root, step};
 
+const HEAD: &str = "\
+# Record of the engine's benchmarks
+
+Made by `cargo xtask bench`: all ways of one table take turns in one run. The peers search raw ASCII bytes; the engine
+folds, checks boundaries and guards, and decides ownership.
+
+Aims: no sign, within 1.3 of `memchr`; sparse at 10,000 labels, within 1.5 of `aho-corasick`; dense at 10,000 labels,
+300 MB/s; a whole resolve of 10 kB, under 100 µs; one label added or removed among 100,000, under 20 µs; ranking 10,000
+names, under 1 ms.
+";
+
 /// Times the engine beside its peers and writes the record.
 pub(crate) fn run() -> Result {
     let output =
@@ -12,7 +23,7 @@ pub(crate) fn run() -> Result {
     if !output.status.success() || !tables.contains("| way |") {
         return Err(format!("the benchmarks failed:\n{}", String::from_utf8_lossy(&output.stderr)));
     }
-    let mut record = String::from("# Record of the engine's benchmarks\n\nMade by `cargo xtask bench`.\n");
+    let mut record = String::from(HEAD);
     let _ = writeln!(record, "\nMachine: {}\n{tables}", machine());
     let path = root().join("benches/RECORD.md");
     std::fs::write(&path, record).map_err(|error| format!("{}: {error}", path.display()))?;
