@@ -59,10 +59,11 @@ fn serve(
                     "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                     text.len()
                 );
-                stream.get_mut().write_all((head + &text).as_bytes()).unwrap();
+                // A request is noted before its answer goes out: whoever has the answer finds it noted.
                 if sender.send(request).is_err() {
                     return;
                 }
+                stream.get_mut().write_all((head + &text).as_bytes()).unwrap();
             }
         }
     });
