@@ -81,6 +81,8 @@ pub(crate) fn in_order<P: AsRef<Path> + Sync, T: Send, E>(
             early.insert(place, result);
             while let Some(result) = early.remove(&expected) {
                 if let Err(error) = each(expected, result) {
+                    // No thread finds more work, and those that wait for their turn go on to see it.
+                    taken.store(files.len(), Ordering::Relaxed);
                     turn.set(usize::MAX);
                     return Err(error);
                 }
