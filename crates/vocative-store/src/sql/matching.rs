@@ -206,7 +206,7 @@ fn search(sql: &mut Sql, words: &[String]) {
         Dialect::Sqlite => {
             // Words hold letters, digits and marks only, so quoting them is enough.
             let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            sql.push("search s JOIN events e ON e.position = s.rowid WHERE s.words MATCH ");
+            sql.push("search s JOIN events e ON e.position = s.rowid WHERE s.search MATCH ");
             sql.bind(&*quoted.join(" AND "));
         }
         Dialect::Postgres => {

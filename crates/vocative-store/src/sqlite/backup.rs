@@ -2,10 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::Connection;
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, StepResult};
 
 use super::pool::{connect_reader, failed, of_io};
 use crate::error::StoreError;
@@ -52,8 +51,11 @@ fn copy_pages(source: &Connection, partial: &Path) -> Result<(), StoreError> {
     // All pages in one step: a step reads from one snapshot, and does not stop the writer. Many steps
     // would begin again whenever something is committed between them.
     let all = Backup::new(source, &mut copy).map_err(failed)?;
-    all.run_to_completion(-1, Duration::ZERO, None).map_err(failed)?;
+    let step = all.step(-1).map_err(failed)?;
     drop(all);
+    if step != StepResult::Done {
+        return Err(StoreError::Unavailable("the store is locked".to_owned()));
+    }
     let problems = problems(&copy).map_err(failed)?;
     // A file of its own, without a log beside it, can be moved by hand.
     copy.execute_batch("PRAGMA journal_mode = DELETE").map_err(failed)?;
