@@ -20,7 +20,7 @@ impl InFile {
 }
 
 impl contract::Backend for InFile {
-    fn fresh() -> Self {
+    async fn fresh() -> Self {
         Self { folder: TempDir::new().expect("a folder") }
     }
 
@@ -53,7 +53,7 @@ mod file {
 
     #[tokio::test]
     async fn one_process_writes() {
-        let place = InFile::fresh();
+        let place = InFile::fresh().await;
         let store = place.open().await;
         assert_eq!(Sqlite::open(place.path()).err(), Some(StoreError::InUse));
         drop(store);
@@ -62,7 +62,7 @@ mod file {
 
     #[tokio::test]
     async fn commits_are_synced() {
-        let place = InFile::fresh();
+        let place = InFile::fresh().await;
         drop(place.open().await);
         let db = rusqlite::Connection::open(place.path()).expect("a store");
         let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("a mode");
@@ -71,7 +71,7 @@ mod file {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_backup_is_made_online_and_restored() {
-        let place = InFile::fresh();
+        let place = InFile::fresh().await;
         let store: Arc<dyn Store> = place.open().await.into();
         for n in 0..50 {
             append_stored(&*store, &event(1, 9, n, &[h("c"), p(2)], "text")).await;
@@ -99,11 +99,11 @@ mod file {
 
     #[tokio::test]
     async fn damage_and_newer_schemas_are_told() {
-        let place = InFile::fresh();
+        let place = InFile::fresh().await;
         std::fs::write(place.path(), "this is no database, and long enough to be read as one")
             .expect("a file");
         assert!(matches!(Sqlite::open(place.path()), Err(StoreError::Damaged(_))));
-        let place = InFile::fresh();
+        let place = InFile::fresh().await;
         drop(place.open().await);
         let db = rusqlite::Connection::open(place.path()).expect("a store");
         db.execute("INSERT INTO schema_version VALUES (99)", []).expect("a version");

@@ -16,7 +16,7 @@ fn code(outcome: &Outcome) -> &'static str {
 }
 
 pub async fn events_are_stored_once<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let tags = [h("c"), p(2), "p".to_owned(), "x é\u{1}\"'\\ third".to_owned()];
     let note = event(1, 9, 5, &tags, "text with \u{7f} and 🦀\n\t\\");
@@ -31,7 +31,7 @@ pub async fn events_are_stored_once<B: Backend>() {
 }
 
 pub async fn a_bad_event_fails_alone<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let good = event(1, 9, 5, &[], "good");
     let nul = event(1, 9, 5, &[], "a\0b");
@@ -61,7 +61,7 @@ pub async fn a_bad_event_fails_alone<B: Backend>() {
 }
 
 pub async fn a_failing_event_fails_alone<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     place.sabotage().await;
     let batch = [9, 7777, 9].iter().zip(1..).map(|(kind, at)| event(1, *kind, at, &[], "").into()).collect();
@@ -71,7 +71,7 @@ pub async fn a_failing_event_fails_alone<B: Backend>() {
 }
 
 pub async fn the_latest_version_is_kept<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let (first, second) = (event(1, 0, 10, &[], "first"), event(1, 0, 11, &[], "second"));
     append_stored(&*store, &first).await;
@@ -94,7 +94,7 @@ pub async fn the_latest_version_is_kept<B: Backend>() {
 }
 
 pub async fn a_deletion_blocks<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let (mine, theirs) = (event(1, 9, 10, &[p(3)], "secret"), event(2, 9, 10, &[], "theirs"));
     append_stored(&*store, &mine).await;
@@ -126,7 +126,7 @@ pub async fn a_deletion_blocks<B: Backend>() {
 }
 
 pub async fn a_manager_deletes_in_the_channel_only<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let (here, there) = (event(2, 9, 10, &[h("here")], "here"), event(2, 9, 10, &[h("there")], "there"));
     append_stored(&*store, &here).await;
@@ -138,7 +138,7 @@ pub async fn a_manager_deletes_in_the_channel_only<B: Backend>() {
 }
 
 pub async fn channels_and_members_are_kept<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let id = channel_id("team");
     let channel = Channel::private(id.clone(), ChannelKind::Forum);
@@ -170,7 +170,7 @@ pub async fn channels_and_members_are_kept<B: Backend>() {
 }
 
 pub async fn reopening_gives_the_same_answers<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     super::events::make_channel(&*store, "c", true, &[1, 2]).await;
     let message = event(1, 9, 10, &[h("c"), p(2)], "hello");

@@ -14,7 +14,7 @@ const ROUND: &str = "VOCATIVE_TEST_ROUND";
 
 pub async fn what_was_acknowledged_is_there<B: Backend>() {
     let mut random = Random::seeded();
-    let place = B::fresh();
+    let place = B::fresh().await;
     // Made before the first round, so that no round is killed while it makes the tables.
     drop(place.open().await);
     let mut acknowledged: Vec<String> = Vec::new();

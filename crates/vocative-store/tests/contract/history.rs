@@ -10,7 +10,7 @@ use super::random::{Random, runs};
 pub async fn rows_are_those_of_a_naive_reading<B: Backend>() {
     let mut random = Random::seeded();
     for run in 0..runs(6) {
-        let place = B::fresh();
+        let place = B::fresh().await;
         let store = place.open().await;
         let mut naive = Naive::default();
         let mut events = history(&mut random);

@@ -10,7 +10,7 @@ async fn rows(store: &dyn Store, recipient: u8) -> Vec<MentionRow> {
 }
 
 pub async fn pages_show_each_row_once<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let message = |n: u64| event(1 + (n % 2) as u8, 9, 100 + n / 10, &[p(7)], &n.to_string());
     store.append((0..95).map(|n| message(n).into()).collect()).await.expect("works");
@@ -44,7 +44,7 @@ pub async fn pages_show_each_row_once<B: Backend>() {
 }
 
 pub async fn edits_add_and_retract<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     make_channel(&*store, "c", false, &[1]).await;
     let agent = format!("mention {} agent-address", key(4));
@@ -93,7 +93,7 @@ pub async fn edits_add_and_retract<B: Backend>() {
 }
 
 pub async fn what_never_makes_a_row<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let quoted = format!("mention {}", key(2));
     let reply_to = format!("p {} wss://relay reply", key(2));

@@ -19,7 +19,7 @@ pub mod random;
 /// A place where a store of one backend is kept for a test.
 pub trait Backend: Sized {
     /// A new, empty place.
-    fn fresh() -> Self;
+    fn fresh() -> impl Future<Output = Self>;
     /// What another process needs to open the same place.
     fn address(&self) -> String;
     /// Opens what is at an address.

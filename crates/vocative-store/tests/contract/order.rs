@@ -8,7 +8,7 @@ use super::Backend;
 use super::events::{append_stored, e, event, h, key, p, query};
 
 pub async fn newest_first_then_by_id<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let mut events: Vec<Event> =
         (0..40).map(|n| event(1, 9, 10 + n % 5, &[h("c")], &n.to_string())).collect();
@@ -32,7 +32,7 @@ pub async fn newest_first_then_by_id<B: Backend>() {
 }
 
 pub async fn limits_and_bounds<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let batch = (0..1100).map(|n| event(1, 9, n, &[], "").into()).collect();
     store.append(batch).await.expect("works");
@@ -55,7 +55,7 @@ pub async fn limits_and_bounds<B: Backend>() {
 }
 
 pub async fn every_condition_holds<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let root = event(1, 9, 10, &[h("c"), p(2), p(3)], "");
     let reply = event(2, 9, 11, &[h("c"), e(&root), p(1)], "");
@@ -88,7 +88,7 @@ pub async fn every_condition_holds<B: Backend>() {
 }
 
 pub async fn search_finds_words<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     let german = event(1, 9, 10, &[h("c")], "Die Straße ist lang, don't go");
     let japanese = event(1, 9, 11, &[h("d")], "明日は東京へ行く");
@@ -114,7 +114,7 @@ pub async fn search_finds_words<B: Backend>() {
 }
 
 pub async fn positions_are_in_the_order_of_commits<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store: Arc<dyn Store> = place.open().await.into();
     let other: Arc<dyn Store> = place.open_again(&store).await;
     let batches = 60;
@@ -156,7 +156,7 @@ pub async fn positions_are_in_the_order_of_commits<B: Backend>() {
 }
 
 pub async fn writers_at_once_lose_nothing<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store: Arc<dyn Store> = place.open().await.into();
     let other: Arc<dyn Store> = place.open_again(&store).await;
     // All give the same events, in different order: each is stored exactly once.

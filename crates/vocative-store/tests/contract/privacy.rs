@@ -6,7 +6,7 @@ use super::Backend;
 use super::events::{append_stored, channel_id, e, event, h, key, make_channel, p, query};
 
 pub async fn a_private_channel_never_leaks<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     make_channel(&*store, "open", false, &[1]).await;
     make_channel(&*store, "secret", true, &[1, 2]).await;
@@ -61,7 +61,7 @@ async fn inbox(store: &dyn Store, recipient: u8) -> Vec<vocative_store::EventId>
 }
 
 pub async fn a_deletion_is_for_readers_of_its_targets<B: Backend>() {
-    let place = B::fresh();
+    let place = B::fresh().await;
     let store = place.open().await;
     make_channel(&*store, "open", false, &[1]).await;
     make_channel(&*store, "secret", true, &[1, 2]).await;
