@@ -29,7 +29,6 @@ impl contract::Backend for OnServer {
 
     /// Another node.
     async fn open_again(&self, _first: &Arc<dyn Store>) -> Arc<dyn Store> {
-        use contract::Backend;
         self.open().await.into()
     }
 
@@ -94,7 +93,7 @@ mod nodes {
                     match writer.append(vec![message.clone().into()]).await {
                         Ok(outcomes) => {
                             assert!(matches!(outcomes[0], Outcome::Stored(_)));
-                            drop(said.send(message.id));
+                            assert_eq!(said.send(message.id), Ok(()));
                         }
                         Err(error) => return error.code(),
                     }

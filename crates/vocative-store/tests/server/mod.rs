@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "shared by test programs that use parts of it")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -61,8 +61,7 @@ impl Server {
     pub fn crash(&self) {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         // An immediate shutdown: every process of the server ends without writing anything.
-        signal("QUIT", &process);
-        process.wait().expect("it ends");
+        end(&mut process, "QUIT");
         *process = run(&self.programs, self.folder.path(), self.port, &[]);
     }
 
@@ -83,9 +82,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
-        signal("INT", process);
-        // Nothing is left to do where it does not end.
-        drop(process.wait());
+        end(process, "INT");
     }
 }
 
@@ -98,35 +95,41 @@ pub async fn execute(url: &str, sql: &str) {
     drop(connection.await);
 }
 
-fn signal(name: &str, process: &Child) {
-    let sent = Command::new("kill").args(["-s", name, &process.id().to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "the server runs");
-}
+/// Runs the server and ends it with the signal that it reads, or when this program ends in any way: then
+/// its input ends. The server gets none of the files that this program has inherited, locks among them.
+const KEEPER: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; \"$@\" & server=$!; read signal; \
+     kill -s \"${signal:-INT}\" $server; wait $server";
 
 /// Starts the server and waits for the line in which it says that it is ready.
 fn run(programs: &Path, folder: &Path, port: u16, settings: &[&str]) -> Child {
-    let mut postgres = as_owner(&programs.join("postgres"), owner());
-    postgres.arg("-D").arg(folder.join("data")).current_dir(folder);
-    postgres.args([
-        "-p",
-        &port.to_string(),
-        "-c",
-        "listen_addresses=127.0.0.1",
-        "-c",
-        "log_min_messages=fatal",
-    ]);
-    postgres.args(["-c", "max_connections=300", "-c", "unix_socket_directories="]);
+    let mut keeper = as_owner(Path::new("sh"), owner());
+    keeper.args(["-c", KEEPER, "sh"]).arg(programs.join("postgres"));
+    keeper.arg("-D").arg(folder.join("data")).current_dir(folder);
+    keeper.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "log_min_messages=log"]);
+    keeper.args(["-c", "max_connections=300", "-c", "unix_socket_directories="]);
     for setting in settings {
-        postgres.args(["-c", setting]);
+        keeper.args(["-c", setting]);
     }
-    let mut process = postgres.stderr(Stdio::piped()).spawn().expect("postgres runs");
+    let mut process = keeper.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell runs");
     let mut said = BufReader::new(process.stderr.take().expect("piped")).lines();
-    let is_ready =
-        said.by_ref().map_while(Result::ok).any(|line| line.contains("ready to accept connections"));
-    assert!(is_ready, "postgres did not start");
+    let mut heard = String::new();
+    let is_ready = said.by_ref().map_while(Result::ok).any(|line| {
+        heard.push_str(&line);
+        line.contains("ready to accept connections")
+    });
+    assert!(is_ready, "postgres did not start: {heard}");
     // Whoever does not read what the server says would stop it some day.
     std::thread::spawn(move || said.map_while(Result::ok).count());
     process
+}
+
+/// Ends a server with this signal.
+fn end(process: &mut Child, signal: &str) {
+    if let Some(mut input) = process.stdin.take() {
+        // A keeper that is gone has no server left.
+        drop(writeln!(input, "{signal}"));
+    }
+    drop(process.wait());
 }
 
 /// PostgreSQL does not run as root: then the user `postgres`, which its package makes, runs it.
