@@ -60,15 +60,6 @@ mod file {
         assert!(Sqlite::open(place.path()).is_ok());
     }
 
-    #[tokio::test]
-    async fn commits_are_synced() {
-        let place = InFile::fresh().await;
-        drop(place.open().await);
-        let db = rusqlite::Connection::open(place.path()).expect("a store");
-        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("a mode");
-        assert_eq!(mode, "wal");
-    }
-
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_backup_is_made_online_and_restored() {
         let place = InFile::fresh().await;

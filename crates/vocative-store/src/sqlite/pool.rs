@@ -107,3 +107,18 @@ pub(super) fn of_io(error: &io::Error) -> StoreError {
         _ => StoreError::Unavailable(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::connect;
+
+    #[test]
+    fn a_commit_is_synced_before_it_returns() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let db = connect(&folder.path().join("store.db")).expect("a file");
+        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("a mode");
+        let synchronous: i64 = db.query_row("PRAGMA synchronous", [], |row| row.get(0)).expect("a mode");
+        // 2 is FULL: the log is synced with every commit.
+        assert_eq!((&*mode, synchronous), ("wal", 2));
+    }
+}
