@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::store::{ExportCursor, Record, Store};
+use crate::value::Position;
 
 /// What a copy found, all of it compared with the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ const PAGE: usize = 500;
 pub async fn copy(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError> {
     let head = from.head().await?;
     let done = to.head().await?;
-    if done > head {
+    if done > head || at(from, done).await? != at(to, done).await? {
         return Err(StoreError::NotContinuing);
     }
     let mut brought = 0;
@@ -47,6 +48,15 @@ pub async fn copy(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError
     to.import(Vec::new(), head).await?;
     let compared = compare(from, to).await?;
     Ok(Copied { brought, ..compared })
+}
+
+/// What stands at a position; nothing if what stood there was replaced. Asked of both stores before
+/// anything is written, so that a destination that holds something else is left as it is.
+async fn at(store: &dyn Store, position: Position) -> Result<Option<Record>, StoreError> {
+    let Some(before) = position.get().checked_sub(1) else { return Ok(None) };
+    let page = store.export(&ExportCursor::Events(Position::new(before)), 1).await?;
+    let is_there = |record: &Record| matches!(record, Record::Event { position: at, .. } if *at == position);
+    Ok(page.records.into_iter().next().filter(is_there))
 }
 
 /// Walks both stores side by side.
