@@ -1,0 +1,31 @@
+//! Storage of a community: events, channels and who is in them, and the index of mentions.
+//!
+//! One trait, [`Store`], in the product's own terms; two backends that pass one suite of tests:
+//! [`sqlite`] for one process and no other service, [`postgres`] for many nodes. The crate knows
+//! neither HTTP nor the framing of a protocol, verifies no signature, and decides nobody's right to
+//! write. It does decide what a reader gets to see, so that no query, count or search can leak.
+//! Section numbers in its documentation are those of the specification of the server, letters with
+//! numbers those of the specification of mentions.
+
+mod channel;
+mod copy;
+mod error;
+mod event;
+mod facts;
+mod filter;
+mod inbox;
+pub mod postgres;
+mod sql;
+pub mod sqlite;
+mod store;
+mod value;
+mod words;
+
+pub use channel::{Change, Channel, ChannelKind, Member, Reader, Roles};
+pub use copy::{Copied, copy};
+pub use error::{Outcome, Refusal, StoreError};
+pub use event::{Event, Keeping, kinds};
+pub use filter::Filter;
+pub use inbox::{InboxCursor, InboxPage, InboxQuery, MentionRow, Why};
+pub use store::{Answer, Audience, Entry, ExportCursor, ExportPage, Placed, Record, Store};
+pub use value::{BadValue, ChannelId, EventId, Position, Timestamp};

@@ -1,0 +1,151 @@
+//! The backend for many nodes: PostgreSQL 15 or newer, which every node reads and writes.
+//!
+//! A batch is one call of one function, so that locks are held by the server alone and never wait for
+//! a node. Reads are single statements on a small pool of connections.
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio_postgres::{Config, NoTls};
+use vocative::Key;
+
+use crate::channel::{Channel, Member, Reader, Roles};
+use crate::error::{Outcome, StoreError};
+use crate::event::Event;
+use crate::filter::Filter;
+use crate::inbox::{InboxPage, InboxQuery};
+use crate::sql::{self, Dialect};
+use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
+use crate::value::{ChannelId, EventId, Position};
+
+mod batch;
+mod call;
+mod export;
+mod failure;
+mod read;
+mod row;
+mod schema;
+mod writer;
+
+use failure::{failed, no_connection};
+use writer::Writer;
+
+/// Connections of one node.
+const CONNECTIONS: usize = 16;
+
+/// A store in a PostgreSQL database.
+pub struct Postgres {
+    pool: Pool,
+    writer: Writer,
+}
+
+impl Postgres {
+    /// Opens the store in the database of this URL, or makes it, and brings it to the schema of this
+    /// release. Connections are not encrypted: the database is on this machine or on a network of its own.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when the database does not answer, [`StoreError::NotDurable`] when
+    /// it is set to acknowledge what a crash can lose, [`StoreError::NewerSchema`] when a newer release
+    /// has written it.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let config: Config = url.parse().map_err(|error| failed(&error))?;
+        let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(config, NoTls, manager_config);
+        let pool = Pool::builder(manager).max_size(CONNECTIONS).runtime(Runtime::Tokio1).build();
+        let pool = pool.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        schema::migrate(&mut *pool.get().await.map_err(|error| no_connection(&error))?).await?;
+        Ok(Self { writer: Writer::start(pool.clone()), pool })
+    }
+
+    async fn connection(&self) -> Result<deadpool_postgres::Client, StoreError> {
+        self.pool.get().await.map_err(|error| no_connection(&error))
+    }
+}
+
+impl Store for Postgres {
+    fn append(&self, batch: Vec<Entry>) -> Answer<'_, Vec<Outcome>> {
+        Box::pin(self.writer.append(batch))
+    }
+
+    fn event(&self, reader: &Reader, id: EventId) -> Answer<'_, Option<Event>> {
+        let filter = Filter { ids: Some(vec![id]), ..Filter::default() };
+        let query = self.query(reader, &filter);
+        Box::pin(async { Ok(query.await?.pop()) })
+    }
+
+    fn query(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Event>> {
+        let query = sql::query(Dialect::Postgres, reader, filter);
+        Box::pin(async move {
+            match query {
+                Some(sql) => read::events(&*self.connection().await?, &sql).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64> {
+        let query = sql::count(Dialect::Postgres, reader, filters);
+        Box::pin(async move {
+            match query {
+                Some(sql) => read::count(&*self.connection().await?, &sql).await,
+                None => Ok(0),
+            }
+        })
+    }
+
+    fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>> {
+        Box::pin(async move { read::events_after(&*self.connection().await?, position, limit).await })
+    }
+
+    fn head(&self) -> Answer<'_, Position> {
+        Box::pin(async { read::head(&*self.connection().await?).await })
+    }
+
+    fn channel(&self, id: &ChannelId) -> Answer<'_, Option<Channel>> {
+        let id = id.clone();
+        Box::pin(async move { read::channel(&*self.connection().await?, &id).await })
+    }
+
+    fn channels_of(&self, key: Key) -> Answer<'_, Vec<Channel>> {
+        Box::pin(async move { read::channels_of(&*self.connection().await?, key).await })
+    }
+
+    fn members(&self, channel: &ChannelId) -> Answer<'_, Vec<Member>> {
+        let channel = channel.clone();
+        Box::pin(async move { read::members(&*self.connection().await?, &channel).await })
+    }
+
+    fn roles(&self, channel: &ChannelId, key: Key) -> Answer<'_, Option<Roles>> {
+        let channel = channel.clone();
+        Box::pin(async move { read::roles(&*self.connection().await?, &channel, key).await })
+    }
+
+    fn may_read(&self, reader: &Reader, channel: &ChannelId) -> Answer<'_, bool> {
+        let query = sql::may_read(Dialect::Postgres, reader, channel);
+        Box::pin(async move { Ok(read::count(&*self.connection().await?, &query).await? > 0) })
+    }
+
+    fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
+        let sql = sql::inbox(Dialect::Postgres, query);
+        let limit = query.limit;
+        Box::pin(async move {
+            let rows = read::rows(&*self.connection().await?, &sql).await?;
+            Ok(InboxPage::of(rows, limit))
+        })
+    }
+
+    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
+        Box::pin(async move { call::rebuild(&*self.connection().await?, after, limit).await })
+    }
+
+    fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {
+        let cursor = cursor.clone();
+        Box::pin(async move { export::page(&*self.connection().await?, &cursor, limit).await })
+    }
+
+    fn import(&self, records: Vec<Record>, head: Position) -> Answer<'_, ()> {
+        Box::pin(async move { call::import(&*self.connection().await?, records, head).await })
+    }
+
+    fn check(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(async { read::problems(&*self.connection().await?).await })
+    }
+}

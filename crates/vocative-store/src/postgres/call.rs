@@ -1,0 +1,78 @@
+//! Calls of the functions that write. Each is one statement, and its own transaction.
+
+use deadpool_postgres::ClientWrapper;
+use tokio_postgres::Error;
+
+use super::batch::{Batch, said};
+use super::failure::failed;
+use super::row;
+use crate::channel::Change;
+use crate::error::{Outcome, Refusal, StoreError};
+use crate::facts::Facts;
+use crate::store::Record;
+use crate::value::Position;
+
+const APPEND: &str = "SELECT o_code, o_position, o_other FROM vocative_append($1, $2, $3, $4, $5, $6, $7, $8, \
+     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
+
+/// Why a batch was not stored: the database said so, or said what cannot be read.
+pub(super) enum Failure {
+    Said(Error),
+    Unreadable(StoreError),
+}
+
+/// Stores a batch and answers for each of its events.
+pub(super) async fn append(client: &ClientWrapper, batch: &Batch) -> Result<Vec<Outcome>, Failure> {
+    let append = client.prepare_cached(APPEND).await.map_err(Failure::Said)?;
+    let rows = client.query(&append, &batch.args()).await.map_err(Failure::Said)?;
+    rows.iter().map(outcome).collect::<Result<_, _>>().map_err(Failure::Unreadable)
+}
+
+fn outcome(found: &tokio_postgres::Row) -> Result<Outcome, StoreError> {
+    Ok(match row::number(found, 0)? {
+        0 => Outcome::Stored(row::position(found, 1)?),
+        1 => Outcome::Duplicate,
+        2 => Outcome::Refused(Refusal::Deleted),
+        _ => Outcome::Refused(Refusal::Superseded { by: row::id(found, 2)? }),
+    })
+}
+
+pub(super) async fn rebuild(
+    client: &ClientWrapper,
+    after: Position,
+    limit: usize,
+) -> Result<Option<Position>, StoreError> {
+    let (after, limit) = (after.get().cast_signed(), limit as i64);
+    let found = client.query_one("SELECT vocative_rebuild($1, $2)", &[&after, &limit]).await;
+    let last: Option<i64> = found.map_err(|error| failed(&error))?.get(0);
+    Ok(last.map(|last| Position::new(last.cast_unsigned())))
+}
+
+pub(super) async fn import(
+    client: &ClientWrapper,
+    records: Vec<Record>,
+    head: Position,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::import(head);
+    let mut changes = Vec::new();
+    for record in records {
+        match record {
+            Record::Event { position, event, deleted } => {
+                let facts = if deleted { Facts::of_deleted(&event) } else { Facts::of(&event) };
+                let facts = facts.map_err(|refusal| StoreError::Damaged(refusal.to_string()))?;
+                batch.push(&event, facts);
+                batch.place(position, deleted);
+            }
+            Record::Channel(channel) => changes.push(said(&Change::SetChannel(channel))),
+            Record::Member(channel, member) => changes.push(said(&Change::SetMember(channel, member))),
+            Record::Mention(_) => {}
+        }
+    }
+    append(client, &batch).await.map_err(|failure| match failure {
+        Failure::Said(error) => failed(&error),
+        Failure::Unreadable(error) => error,
+    })?;
+    let sql = "SELECT vocative_change(said::jsonb) FROM unnest($1::text[]) AS change(said)";
+    client.execute(sql, &[&changes]).await.map_err(|error| failed(&error))?;
+    Ok(())
+}

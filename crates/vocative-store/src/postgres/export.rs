@@ -1,0 +1,63 @@
+//! Pages of everything, in the order in which the other backend gives them.
+
+use tokio_postgres::{Client, Row};
+
+use super::read::{int, run};
+use super::row;
+use crate::channel::Member;
+use crate::error::StoreError;
+use crate::sql::{Arg, EVENT, ROW};
+use crate::store::{ExportCursor, ExportPage, Record};
+
+type Read = fn(&Row) -> Result<Record, StoreError>;
+
+pub(super) async fn page(
+    client: &Client,
+    cursor: &ExportCursor,
+    limit: usize,
+) -> Result<ExportPage, StoreError> {
+    let (sql, mut args, read): (String, Vec<Arg>, Read) = match cursor {
+        ExportCursor::Events(after) => {
+            let sql =
+                format!("SELECT {EVENT} FROM events e WHERE e.position > $1 ORDER BY e.position LIMIT $2");
+            (sql, vec![int(after.get())], event)
+        }
+        ExportCursor::Channels(after) => {
+            let after = after.as_ref().map_or("", |id| id.as_str());
+            let sql = "SELECT id, kind, flags, deleted FROM channels WHERE id > $1 ORDER BY id LIMIT $2";
+            (sql.to_owned(), vec![after.into()], |found| Ok(Record::Channel(row::channel(found)?)))
+        }
+        ExportCursor::Members(after) => {
+            let channel = after.as_ref().map_or("", |(channel, _)| channel.as_str());
+            let key = after.as_ref().map_or(&[][..], |(_, key)| key.as_bytes());
+            let sql = "SELECT channel, key, roles FROM members WHERE (channel, key) > ($1, $2) \
+                 ORDER BY channel, key LIMIT $3";
+            (sql.to_owned(), vec![channel.into(), Arg::Bytes(key.to_vec())], member)
+        }
+        ExportCursor::Mentions(after) => {
+            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
+            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
+            let sql = format!(
+                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > ($1, $2) \
+                 ORDER BY r.item, r.recipient LIMIT $3"
+            );
+            let bounds = vec![Arg::Bytes(item.to_vec()), Arg::Bytes(recipient.to_vec())];
+            (sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))
+        }
+    };
+    args.push(int(limit as u64));
+    let found = run(client, &sql, &args).await?;
+    let records: Vec<Record> = found.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(ExportPage { next: cursor.next(&records, limit), records })
+}
+
+fn event(found: &Row) -> Result<Record, StoreError> {
+    let (position, event, deleted) = row::event(found)?;
+    Ok(Record::Event { position, event, deleted })
+}
+
+fn member(found: &Row) -> Result<Record, StoreError> {
+    let channel = row::channel_id(found, 0)?;
+    let channel = channel.ok_or_else(|| StoreError::Damaged("a member of no channel".to_owned()))?;
+    Ok(Record::Member(channel, Member { key: row::key(found, 1)?, roles: row::json(found, 2)? }))
+}

@@ -1,0 +1,205 @@
+-- What the server does in one statement, so that no lock outlives a round trip: the row in `head` is
+-- locked and given up within the statement that commits.
+
+-- Leaves of events where they stood and whom they named. Answers which messages that touches.
+CREATE OR REPLACE FUNCTION vocative_entomb(a_positions bigint[]) RETURNS bytea[] LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_touched bytea[];
+BEGIN
+    DELETE FROM tags WHERE event = ANY (a_positions);
+    DELETE FROM search WHERE event = ANY (a_positions);
+    UPDATE events SET deleted = 1, content = '', sig = decode(repeat('00', 64), 'hex'), address = NULL,
+        tags = COALESCE((
+            SELECT jsonb_agg(tag ORDER BY place)
+            FROM jsonb_array_elements(events.tags::jsonb) WITH ORDINALITY AS listed(tag, place)
+            WHERE tag ->> 0 IN ('h', 'd', 'e', 'p', 'mention', 'buzz:mention-snapshot')), '[]')::text
+    WHERE position = ANY (a_positions);
+    SELECT array_agg(id) INTO v_touched FROM (
+        SELECT CASE WHEN kind = 40003 THEN target ELSE id END AS id FROM events
+        WHERE position = ANY (a_positions) AND kind IN (9, 40002, 45001, 45003, 40003)
+        UNION
+        SELECT vocative_edited(key) FROM events WHERE position = ANY (a_positions) AND kind = 10100
+    ) touched WHERE id IS NOT NULL;
+    RETURN v_touched;
+END $$;
+
+-- Messages of an agent that someone else has edited: their rows depend on who owns the agent (X-11).
+CREATE OR REPLACE FUNCTION vocative_edited(a_agent bytea) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+    SELECT DISTINCT m.id FROM events m JOIN events e ON e.target = m.id
+    WHERE m.key = a_agent AND m.kind IN (9, 40002, 45001, 45003) AND e.key <> m.key
+$$;
+
+CREATE OR REPLACE FUNCTION vocative_change(a_change jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    CASE a_change ->> 'do'
+    WHEN 'channel' THEN
+        INSERT INTO channels VALUES (a_change ->> 'channel', (a_change ->> 'kind')::bigint,
+            (a_change ->> 'flags')::bigint, (a_change ->> 'for_members')::bigint,
+            (a_change ->> 'deleted')::bigint)
+        ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, flags = excluded.flags,
+            for_members = excluded.for_members, deleted = excluded.deleted;
+    WHEN 'member' THEN
+        INSERT INTO members VALUES (a_change ->> 'channel', decode(a_change ->> 'key', 'hex'),
+            a_change ->> 'roles')
+        ON CONFLICT (channel, key) DO UPDATE SET roles = excluded.roles;
+    WHEN 'no member' THEN
+        DELETE FROM members
+        WHERE channel = a_change ->> 'channel' AND key = decode(a_change ->> 'key', 'hex');
+    END CASE;
+END $$;
+
+-- Makes the mention rows of messages. `a_fresh` are those that cannot have any yet.
+CREATE OR REPLACE FUNCTION vocative_mentions(a_touched bytea[], a_fresh bytea[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM mentions WHERE item IN (SELECT unnest(a_touched) EXCEPT SELECT unnest(a_fresh));
+    {mention_rows};
+END $$;
+
+CREATE OR REPLACE FUNCTION vocative_rebuild(a_after bigint, a_limit bigint) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_touched bytea[];
+    v_last bigint;
+BEGIN
+    PERFORM 1 FROM head FOR UPDATE;
+    SELECT array_agg(id), max(position) INTO v_touched, v_last FROM (
+        SELECT position, id FROM events WHERE position > a_after AND kind IN (9, 40002, 45001, 45003)
+        ORDER BY position LIMIT a_limit) message;
+    IF v_last IS NOT NULL THEN
+        PERFORM vocative_mentions(v_touched, '{}');
+    END IF;
+    RETURN v_last;
+END $$;
+
+-- Stores a batch. Lists that end in `_of` say to which event, counted from 1, the others belong. With
+-- positions it takes an import, which the rules have been applied to already; without, it applies them.
+-- Answers for each event: 0 stored, 1 duplicate, 2 deleted, 3 superseded by `o_other`.
+CREATE OR REPLACE FUNCTION vocative_append(
+    a_ids bytea[], a_keys bytea[], a_times bigint[], a_kinds bigint[], a_tags text[], a_contents text[],
+    a_sigs bytea[], a_channels text[], a_addresses text[], a_targets bytea[], a_snapshots bigint[],
+    a_words text[], a_tag_of bigint[], a_tag_names text[], a_tag_values text[], a_name_of bigint[],
+    a_name_hows bigint[], a_name_keys bytea[], a_dead_of bigint[], a_dead_ids bytea[],
+    a_dead_address_of bigint[], a_dead_addresses text[], a_change_of bigint[], a_changes text[],
+    a_positions bigint[], a_deleted bigint[], a_head bigint
+) RETURNS TABLE (o_code bigint, o_position bigint, o_other bytea) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_at bigint;
+    v_old record;
+    v_positions bigint[] := array_fill(NULL::bigint, ARRAY[GREATEST(cardinality(a_ids), 1)]);
+    v_gone bigint[];
+    v_touched bytea[] := '{}';
+    v_fresh bytea[] := '{}';
+    v_is_import boolean := a_positions IS NOT NULL;
+BEGIN
+    SELECT position INTO v_at FROM head FOR UPDATE;
+    FOR i IN 1..cardinality(a_ids) LOOP
+        o_code := 0; o_position := NULL; o_other := NULL;
+        SELECT position, deleted INTO v_old FROM events WHERE id = a_ids[i];
+        IF FOUND AND (NOT v_is_import OR v_old.position = a_positions[i]) THEN
+            o_code := 1 + v_old.deleted;
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
+        IF v_is_import THEN
+            IF a_positions[i] <= v_at THEN
+                RAISE EXCEPTION 'not continuing' USING ERRCODE = 'VC001';
+            END IF;
+            v_at := a_positions[i];
+        ELSE
+            IF a_kinds[i] NOT IN (5, 9005) AND (
+                EXISTS (SELECT 1 FROM buried b JOIN events d ON d.position = b.event
+                    WHERE b.target = a_ids[i] AND ((d.kind = 5 AND d.key = a_keys[i])
+                        OR (d.kind = 9005 AND d.channel = a_channels[i])))
+                OR EXISTS (SELECT 1 FROM buried_addresses
+                    WHERE address = a_addresses[i] AND until >= a_times[i]))
+            THEN
+                o_code := 2;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            IF a_addresses[i] IS NOT NULL THEN
+                SELECT position, id, created_at INTO v_old FROM events WHERE address = a_addresses[i];
+                IF FOUND THEN
+                    IF v_old.created_at > a_times[i]
+                        OR (v_old.created_at = a_times[i] AND v_old.id < a_ids[i])
+                    THEN
+                        o_code := 3;
+                        o_other := v_old.id;
+                        RETURN NEXT;
+                        CONTINUE;
+                    END IF;
+                    DELETE FROM tags WHERE event = v_old.position;
+                    DELETE FROM search WHERE event = v_old.position;
+                    DELETE FROM names WHERE event = v_old.position;
+                    DELETE FROM events WHERE position = v_old.position;
+                END IF;
+            END IF;
+            v_at := v_at + 1;
+        END IF;
+        v_positions[i] := v_at;
+        INSERT INTO events VALUES (v_at, a_ids[i], a_keys[i], a_times[i], a_kinds[i], a_tags[i],
+            a_contents[i], a_sigs[i], a_channels[i], a_addresses[i], a_targets[i], a_snapshots[i],
+            COALESCE(a_deleted[i], 0));
+        IF a_kinds[i] IN (9, 40002, 45001, 45003) THEN
+            v_touched := v_touched || a_ids[i];
+            v_fresh := v_fresh || a_ids[i];
+        ELSIF a_targets[i] IS NOT NULL THEN
+            v_touched := v_touched || a_targets[i];
+        ELSIF a_kinds[i] = 10100 THEN
+            v_touched := v_touched || ARRAY(SELECT vocative_edited(a_keys[i]));
+        ELSIF a_kinds[i] IN (5, 9005) AND COALESCE(a_deleted[i], 0) = 0 THEN
+            INSERT INTO buried SELECT v_at, dead.id FROM unnest(a_dead_of, a_dead_ids) AS dead(of, id)
+                WHERE dead.of = i;
+            INSERT INTO buried_addresses
+                SELECT dead.address, a_times[i] FROM unnest(a_dead_address_of, a_dead_addresses)
+                    AS dead(of, address) WHERE dead.of = i
+                ON CONFLICT (address) DO UPDATE SET until = GREATEST(buried_addresses.until, excluded.until);
+            IF NOT v_is_import THEN
+                v_gone := ARRAY(
+                    SELECT e.position FROM unnest(a_dead_of, a_dead_ids) AS dead(of, id)
+                        JOIN events e ON e.id = dead.id
+                    WHERE dead.of = i AND e.deleted = 0 AND e.kind NOT IN (5, 9005)
+                        AND ((a_kinds[i] = 5 AND e.key = a_keys[i])
+                            OR (a_kinds[i] = 9005 AND e.channel = a_channels[i]))
+                    UNION
+                    SELECT e.position FROM unnest(a_dead_address_of, a_dead_addresses) AS dead(of, address)
+                        JOIN events e ON e.address = dead.address
+                    WHERE dead.of = i AND e.created_at <= a_times[i]);
+                IF cardinality(v_gone) > 0 THEN
+                    v_touched := v_touched || vocative_entomb(v_gone);
+                END IF;
+            END IF;
+        END IF;
+        FOR v_old IN SELECT change.said FROM unnest(a_change_of, a_changes) AS change(of, said)
+            WHERE change.of = i
+        LOOP
+            PERFORM vocative_change(v_old.said::jsonb);
+        END LOOP;
+        o_position := v_at;
+        RETURN NEXT;
+    END LOOP;
+    -- Once for the batch. What was replaced within it is gone from `events`, what was deleted is marked.
+    INSERT INTO tags
+        SELECT tag.name, tag.value, e.created_at, e.id, e.position
+        FROM unnest(a_tag_of, a_tag_names, a_tag_values) AS tag(of, name, value)
+            JOIN events e ON e.position = v_positions[tag.of]
+        WHERE e.deleted = 0;
+    INSERT INTO names
+        SELECT e.position, name.how, name.key
+        FROM unnest(a_name_of, a_name_hows, a_name_keys) AS name(of, how, key)
+            JOIN events e ON e.position = v_positions[name.of];
+    INSERT INTO search
+        SELECT e.position, string_to_array(a_words[listed.i], ' ')
+        FROM generate_subscripts(a_words, 1) AS listed(i)
+            JOIN events e ON e.position = v_positions[listed.i]
+        WHERE e.deleted = 0 AND a_words[listed.i] <> '';
+    IF cardinality(v_touched) > 0 THEN
+        PERFORM vocative_mentions(v_touched, v_fresh);
+    END IF;
+    UPDATE head SET position = GREATEST(v_at, a_head) WHERE position < GREATEST(v_at, a_head);
+END $$;

@@ -1,0 +1,129 @@
+//! Statements that both backends run. Only placeholders and search differ.
+
+use vocative::Key;
+
+use crate::value::{EventId, Timestamp};
+
+mod inbox;
+mod matching;
+mod readable;
+
+pub(crate) use inbox::inbox;
+pub(crate) use matching::{count, query};
+pub(crate) use readable::{may_read, readable};
+
+/// Columns of an event, in the order in which both backends read them.
+pub(crate) const EVENT: &str =
+    "e.position, e.id, e.key, e.created_at, e.kind, e.tags, e.content, e.sig, e.deleted";
+
+/// Columns of a mention row, likewise.
+pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why, r.retracted, \
+     r.deleted";
+
+/// Makes the mention rows of the messages in `touched` from events and names.
+pub(crate) const MENTION_ROWS: &str = include_str!("sql/mention_rows.sql");
+
+/// Whose SQL is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A value of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Arg {
+    Int(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<Key> for Arg {
+    fn from(key: Key) -> Self {
+        Self::Bytes(key.as_bytes().to_vec())
+    }
+}
+
+impl From<EventId> for Arg {
+    fn from(id: EventId) -> Self {
+        Self::Bytes(id.as_bytes().to_vec())
+    }
+}
+
+impl From<Timestamp> for Arg {
+    fn from(at: Timestamp) -> Self {
+        // A later time than any that is stored asks for the same as the latest that can be.
+        Self::Int(at.min(Timestamp::MAX).as_secs().cast_signed())
+    }
+}
+
+impl From<&str> for Arg {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// A statement that is being written. A value never becomes part of the text.
+#[derive(Debug)]
+pub(crate) struct Sql {
+    pub(crate) dialect: Dialect,
+    pub(crate) text: String,
+    pub(crate) args: Vec<Arg>,
+}
+
+impl Sql {
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self { dialect, text: String::new(), args: Vec::new() }
+    }
+
+    /// Adds text of the statement.
+    pub(crate) fn push(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// Adds a placeholder for a value.
+    pub(crate) fn bind(&mut self, arg: impl Into<Arg>) -> &mut Self {
+        self.args.push(arg.into());
+        let sign = if self.dialect == Dialect::Sqlite { '?' } else { '$' };
+        self.text.push_str(&format!("{sign}{}", self.args.len()));
+        self
+    }
+
+    /// Adds `(a, b, c)` with a placeholder for each value; `(NULL)` for none, which nothing equals.
+    pub(crate) fn bind_list<A: Into<Arg>>(&mut self, args: impl IntoIterator<Item = A>) -> &mut Self {
+        self.push("(");
+        let start = self.args.len();
+        for arg in args {
+            if self.args.len() > start {
+                self.push(", ");
+            }
+            self.bind(arg);
+        }
+        if self.args.len() == start {
+            self.push("NULL");
+        }
+        self.push(")")
+    }
+}
+
+/// What must hold between tables: each statement counts what breaks it.
+pub(crate) const CHECKS: [(&str, &str); 4] = [
+    (
+        "events behind the last position",
+        "SELECT COUNT(*) FROM events WHERE position > (SELECT position FROM head)",
+    ),
+    (
+        "mention rows without a message",
+        "SELECT COUNT(*) FROM mentions r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = r.item)",
+    ),
+    (
+        "tags without an event",
+        "SELECT COUNT(*) FROM tags t WHERE NOT EXISTS \
+         (SELECT 1 FROM events e WHERE e.position = t.event AND e.deleted = 0)",
+    ),
+    (
+        "names without an event",
+        "SELECT COUNT(*) FROM names n WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.position = n.event)",
+    ),
+];

@@ -1,0 +1,160 @@
+//! The backend that needs no other service: one SQLite file, one process that writes it.
+//!
+//! A thread owns the only connection that writes and commits in groups; readers have connections of
+//! their own and see what is committed. The file is in WAL mode with `synchronous = FULL`, so a commit
+//! that returned survives the loss of power.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use vocative::Key;
+
+use crate::channel::{Channel, Member, Reader, Roles};
+use crate::error::{Outcome, StoreError};
+use crate::event::Event;
+use crate::filter::Filter;
+use crate::inbox::{InboxPage, InboxQuery};
+use crate::sql::{self, Dialect};
+use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
+use crate::value::{ChannelId, EventId, Position};
+
+mod apply;
+mod backup;
+mod changes;
+mod export;
+mod pool;
+mod read;
+mod row;
+mod schema;
+mod writer;
+
+pub use backup::{backup, restore};
+
+use pool::Pool;
+use writer::Writer;
+
+/// A store in one SQLite file.
+pub struct Sqlite {
+    // Fields are dropped in this order: the writer ends before the lock is given up.
+    writer: Writer,
+    readers: Pool,
+    _lock: File,
+}
+
+impl Sqlite {
+    /// Opens the store in this file, or makes it, and brings it to the schema of this release.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] while another process has it open, [`StoreError::NewerSchema`] when a
+    /// newer release wrote it, [`StoreError::Damaged`] when the file is no store.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let lock = lock(&path)?;
+        let mut connection = pool::connect(&path)?;
+        schema::migrate(&mut connection)?;
+        let writer = Writer::start(connection)?;
+        Ok(Self { writer, readers: Pool::new(path), _lock: lock })
+    }
+}
+
+/// Held while the store is open for writing; the system gives it up when the process ends in any way.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let beside = path.with_extension("lock");
+    let file = File::options().create(true).truncate(false).write(true).open(beside);
+    let file = file.map_err(|error| pool::of_io(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse),
+        Err(std::fs::TryLockError::Error(error)) => Err(pool::of_io(&error)),
+    }
+}
+
+impl Store for Sqlite {
+    fn append(&self, batch: Vec<Entry>) -> Answer<'_, Vec<Outcome>> {
+        Box::pin(self.writer.append(batch))
+    }
+
+    fn event(&self, reader: &Reader, id: EventId) -> Answer<'_, Option<Event>> {
+        let filter = Filter { ids: Some(vec![id]), ..Filter::default() };
+        let query = self.query(reader, &filter);
+        Box::pin(async { Ok(query.await?.pop()) })
+    }
+
+    fn query(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Event>> {
+        let query = sql::query(Dialect::Sqlite, reader, filter);
+        Box::pin(async {
+            match query {
+                Some(sql) => self.readers.read(move |db| read::events(db, &sql)).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64> {
+        let query = sql::count(Dialect::Sqlite, reader, filters);
+        Box::pin(async {
+            match query {
+                Some(sql) => self.readers.read(move |db| read::count(db, &sql)).await,
+                None => Ok(0),
+            }
+        })
+    }
+
+    fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>> {
+        Box::pin(self.readers.read(move |db| read::events_after(db, position, limit)))
+    }
+
+    fn head(&self) -> Answer<'_, Position> {
+        Box::pin(self.readers.read(read::head))
+    }
+
+    fn channel(&self, id: &ChannelId) -> Answer<'_, Option<Channel>> {
+        let id = id.clone();
+        Box::pin(self.readers.read(move |db| read::channel(db, &id)))
+    }
+
+    fn channels_of(&self, key: Key) -> Answer<'_, Vec<Channel>> {
+        Box::pin(self.readers.read(move |db| read::channels_of(db, key)))
+    }
+
+    fn members(&self, channel: &ChannelId) -> Answer<'_, Vec<Member>> {
+        let channel = channel.clone();
+        Box::pin(self.readers.read(move |db| read::members(db, &channel)))
+    }
+
+    fn roles(&self, channel: &ChannelId, key: Key) -> Answer<'_, Option<Roles>> {
+        let channel = channel.clone();
+        Box::pin(self.readers.read(move |db| read::roles(db, &channel, key)))
+    }
+
+    fn may_read(&self, reader: &Reader, channel: &ChannelId) -> Answer<'_, bool> {
+        let query = sql::may_read(Dialect::Sqlite, reader, channel);
+        Box::pin(self.readers.read(move |db| Ok(read::count(db, &query)? > 0)))
+    }
+
+    fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
+        let sql = sql::inbox(Dialect::Sqlite, query);
+        let limit = query.limit;
+        Box::pin(async move {
+            let rows = self.readers.read(move |db| read::rows(db, &sql)).await?;
+            Ok(InboxPage::of(rows, limit))
+        })
+    }
+
+    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
+        Box::pin(self.writer.run(move |db| apply::rebuild(db, after, limit)))
+    }
+
+    fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {
+        let cursor = cursor.clone();
+        Box::pin(self.readers.read(move |db| export::page(db, &cursor, limit)))
+    }
+
+    fn import(&self, records: Vec<Record>, head: Position) -> Answer<'_, ()> {
+        Box::pin(self.writer.run(move |db| export::import(db, records, head)))
+    }
+
+    fn check(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(self.readers.read(backup::problems))
+    }
+}

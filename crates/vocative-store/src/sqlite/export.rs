@@ -1,0 +1,97 @@
+//! Pages of everything, and taking them in elsewhere.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, params};
+
+use super::apply::{self, Touched};
+use super::pool::failed;
+use super::{changes, row};
+use crate::channel::Member;
+use crate::error::StoreError;
+use crate::facts::Facts;
+use crate::sql::{EVENT, ROW};
+use crate::store::{ExportCursor, ExportPage, Record};
+use crate::value::Position;
+
+pub(super) fn page(db: &Connection, cursor: &ExportCursor, limit: usize) -> rusqlite::Result<ExportPage> {
+    let most = row::signed(limit as u64);
+    let records = match cursor {
+        ExportCursor::Events(after) => {
+            let sql =
+                format!("SELECT {EVENT} FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT ?2");
+            records(db, &sql, params![row::signed(after.get()), most], |found| {
+                let (position, event, deleted) = row::event(found)?;
+                Ok(Record::Event { position, event, deleted })
+            })?
+        }
+        ExportCursor::Channels(after) => {
+            let after = after.as_ref().map_or("", |id| id.as_str());
+            let sql = "SELECT id, kind, flags, deleted FROM channels WHERE id > ?1 ORDER BY id LIMIT ?2";
+            records(db, sql, params![after, most], |found| Ok(Record::Channel(row::channel(found)?)))?
+        }
+        ExportCursor::Members(after) => {
+            let channel = after.as_ref().map_or("", |(channel, _)| channel.as_str());
+            let key = after.as_ref().map_or(&[][..], |(_, key)| key.as_bytes());
+            let sql = "SELECT channel, key, roles FROM members WHERE (channel, key) > (?1, ?2) \
+                 ORDER BY channel, key LIMIT ?3";
+            records(db, sql, params![channel, key, most], |found| {
+                let channel: String = found.get(0)?;
+                let member = Member { key: row::key(found, 1)?, roles: row::json(found, 2)? };
+                Ok(Record::Member(row::channel_id(&channel, 0)?, member))
+            })?
+        }
+        ExportCursor::Mentions(after) => {
+            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
+            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
+            let sql = format!(
+                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > (?1, ?2) \
+                 ORDER BY r.item, r.recipient LIMIT ?3"
+            );
+            let bounds = params![item, recipient, most];
+            records(db, &sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))?
+        }
+    };
+    Ok(ExportPage { next: cursor.next(&records, limit), records })
+}
+
+fn records(
+    db: &Connection,
+    sql: &str,
+    bounds: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<Record>,
+) -> rusqlite::Result<Vec<Record>> {
+    db.prepare_cached(sql)?.query_map(bounds, read)?.collect()
+}
+
+pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) -> Result<(), StoreError> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let mut last = apply::head(&tx).map_err(failed)?;
+    let mut touched = Touched::default();
+    for record in records {
+        match record {
+            Record::Event { position, event, deleted } => {
+                let mut same =
+                    tx.prepare_cached("SELECT position FROM events WHERE id = ?1").map_err(failed)?;
+                let same = same.query_row([event.id.as_bytes()], |found| row::position(found, 0));
+                if same.optional().map_err(failed)? == Some(position) {
+                    continue;
+                }
+                let facts = if deleted { Facts::of_deleted(&event) } else { Facts::of(&event) };
+                let facts = facts.map_err(|refusal| StoreError::Damaged(refusal.to_string()))?;
+                if position <= last {
+                    return Err(StoreError::NotContinuing);
+                }
+                last = position;
+                apply::insert(&tx, position, &event, &facts, deleted).map_err(failed)?;
+                apply::touch(&tx, &event, &facts, &mut touched).map_err(failed)?;
+            }
+            Record::Channel(channel) => changes::set_channel(&tx, &channel).map_err(failed)?,
+            Record::Member(channel, member) => {
+                changes::set_member(&tx, &channel, &member).map_err(failed)?;
+            }
+            Record::Mention(_) => {}
+        }
+    }
+    apply::flush(&tx, &touched).map_err(failed)?;
+    apply::set_head(&tx, last.max(head)).map_err(failed)?;
+    tx.commit().map_err(failed)
+}

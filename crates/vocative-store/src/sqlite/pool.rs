@@ -1,0 +1,124 @@
+//! Connections: how one is opened, and those that only read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::Semaphore;
+
+use crate::error::StoreError;
+
+/// Reads that run at once. More would only contend for the processor: nothing in them waits long.
+const READERS: usize = 8;
+
+/// Opens a connection that may write.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let db = Connection::open(path).map_err(failed)?;
+    db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
+    db.set_prepared_statement_cache_capacity(128);
+    db.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; \
+         PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;",
+    )
+    .map_err(failed)?;
+    Ok(db)
+}
+
+/// Connections for reading, opened when first needed and kept.
+pub(super) struct Pool {
+    idle: Arc<Idle>,
+    permits: Arc<Semaphore>,
+}
+
+struct Idle {
+    path: PathBuf,
+    connections: Mutex<Vec<Connection>>,
+}
+
+impl Pool {
+    pub(super) fn new(path: PathBuf) -> Self {
+        let idle = Idle { path, connections: Mutex::new(Vec::new()) };
+        Self { idle: Arc::new(idle), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// Runs a read on a thread that may block.
+    pub(super) async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.expect("the semaphore is never closed");
+        let idle = Arc::clone(&self.idle);
+        let task = tokio::task::spawn_blocking(move || {
+            let db = idle.take()?;
+            let answer = read(&db).map_err(failed);
+            idle.connections.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            drop(permit);
+            answer
+        });
+        match task.await {
+            Ok(answer) => answer,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Err(StoreError::Unavailable("the runtime is stopping".to_owned())),
+        }
+    }
+}
+
+impl Idle {
+    fn take(&self) -> Result<Connection, StoreError> {
+        let idle = self.connections.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| connect_reader(&self.path), Ok)
+    }
+}
+
+/// Opens a connection that cannot write.
+pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
+    let db = Connection::open(path).map_err(failed)?;
+    db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
+    db.set_prepared_statement_cache_capacity(128);
+    let pragmas = "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;";
+    db.execute_batch(pragmas).map_err(failed)?;
+    Ok(db)
+}
+
+/// What an error of SQLite means for whoever asked.
+pub(super) fn failed(error: rusqlite::Error) -> StoreError {
+    let said = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full,
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(said),
+        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DatabaseBusy) => {
+            StoreError::Unavailable(said)
+        }
+        _ => StoreError::Database(said),
+    }
+}
+
+/// What an error of the file system means for whoever asked.
+pub(super) fn of_io(error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull => StoreError::Full,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
+        io::ErrorKind::AlreadyExists => StoreError::Exists,
+        _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::connect;
+
+    #[test]
+    fn a_commit_is_synced_before_it_returns() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let db = connect(&folder.path().join("store.db")).expect("a file");
+        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("a mode");
+        let synchronous: i64 = db.query_row("PRAGMA synchronous", [], |row| row.get(0)).expect("a mode");
+        // 2 is FULL: the log is synced with every commit.
+        assert_eq!((&*mode, synchronous), ("wal", 2));
+    }
+}

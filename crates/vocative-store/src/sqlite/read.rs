@@ -1,0 +1,101 @@
+//! Reads: each is one statement or one snapshot.
+
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use vocative::Key;
+
+use super::row::{self, signed};
+use crate::channel::{Channel, Member, Roles};
+use crate::event::{Event, kinds};
+use crate::inbox::MentionRow;
+use crate::sql::{EVENT, Sql};
+use crate::store::{Audience, Placed};
+use crate::value::{ChannelId, Position};
+
+pub(super) fn events(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<Event>> {
+    let mut statement = db.prepare_cached(&sql.text)?;
+    let events = statement.query_map(params_from_iter(&sql.args), row::event)?;
+    events.map(|found| found.map(|(_, event, _)| event)).collect()
+}
+
+pub(super) fn count(db: &Connection, sql: &Sql) -> rusqlite::Result<u64> {
+    let mut statement = db.prepare_cached(&sql.text)?;
+    let count: i64 = statement.query_row(params_from_iter(&sql.args), |row| row.get(0))?;
+    Ok(count.cast_unsigned())
+}
+
+pub(super) fn rows(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<MentionRow>> {
+    let mut statement = db.prepare_cached(&sql.text)?;
+    statement.query_map(params_from_iter(&sql.args), row::mention)?.collect()
+}
+
+pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
+    super::apply::head(db)
+}
+
+pub(super) fn events_after(db: &Connection, after: Position, limit: usize) -> rusqlite::Result<Vec<Placed>> {
+    let snapshot = db.unchecked_transaction()?;
+    let mut statement = snapshot.prepare_cached(&format!(
+        "SELECT {EVENT}, e.channel FROM events e WHERE e.position > ?1 AND e.deleted = 0 \
+         ORDER BY e.position LIMIT ?2"
+    ))?;
+    let read = |found: &Row<'_>| {
+        let (position, event, _) = row::event(found)?;
+        let channel: Option<String> = found.get(9)?;
+        let channel = channel.map(|text| row::channel_id(&text, 9)).transpose()?;
+        let audience = Audience { channels: channel.into_iter().collect(), has_unknown_target: false };
+        Ok(Placed { position, event, audience })
+    };
+    let bounds = params![signed(after.get()), signed(limit as u64)];
+    let mut placed: Vec<Placed> = statement.query_map(bounds, read)?.collect::<Result<_, _>>()?;
+    for deletion in placed.iter_mut().filter(|placed| placed.event.kind == kinds::DELETION) {
+        add_targets(&snapshot, deletion)?;
+    }
+    Ok(placed)
+}
+
+/// A deletion is for those who read each of its targets.
+fn add_targets(db: &Connection, deletion: &mut Placed) -> rusqlite::Result<()> {
+    let mut targets = db.prepare_cached(
+        "SELECT x.id IS NULL, x.channel FROM buried b LEFT JOIN events x ON x.id = b.target \
+         WHERE b.event = ?1",
+    )?;
+    let read = |found: &Row<'_>| Ok((found.get(0)?, found.get(1)?));
+    for target in targets.query_map([signed(deletion.position.get())], read)? {
+        let (is_unknown, channel): (bool, Option<String>) = target?;
+        let audience = &mut deletion.audience;
+        audience.has_unknown_target |= is_unknown;
+        audience.channels.extend(channel.map(|text| row::channel_id(&text, 1)).transpose()?);
+    }
+    deletion.audience.channels.sort_unstable();
+    deletion.audience.channels.dedup();
+    Ok(())
+}
+
+const CHANNEL: &str = "c.id, c.kind, c.flags, c.deleted";
+
+pub(super) fn channel(db: &Connection, id: &ChannelId) -> rusqlite::Result<Option<Channel>> {
+    db.prepare_cached(&format!("SELECT {CHANNEL} FROM channels c WHERE c.id = ?1"))?
+        .query_row([id.as_str()], row::channel)
+        .optional()
+}
+
+pub(super) fn channels_of(db: &Connection, key: Key) -> rusqlite::Result<Vec<Channel>> {
+    db.prepare_cached(&format!(
+        "SELECT {CHANNEL} FROM members m JOIN channels c ON c.id = m.channel WHERE m.key = ?1 ORDER BY c.id"
+    ))?
+    .query_map([key.as_bytes()], row::channel)?
+    .collect()
+}
+
+pub(super) fn members(db: &Connection, channel: &ChannelId) -> rusqlite::Result<Vec<Member>> {
+    let read = |found: &Row<'_>| Ok(Member { key: row::key(found, 0)?, roles: row::json(found, 1)? });
+    db.prepare_cached("SELECT key, roles FROM members WHERE channel = ?1 ORDER BY key")?
+        .query_map([channel.as_str()], read)?
+        .collect()
+}
+
+pub(super) fn roles(db: &Connection, channel: &ChannelId, key: Key) -> rusqlite::Result<Option<Roles>> {
+    db.prepare_cached("SELECT roles FROM members WHERE channel = ?1 AND key = ?2")?
+        .query_row(params![channel.as_str(), key.as_bytes()], |found| row::json(found, 0))
+        .optional()
+}

@@ -1,0 +1,27 @@
+//! Migrations: each brings a store from one version to the next, all in one transaction.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::pool::failed;
+use crate::error::StoreError;
+
+/// The first makes version 1, and so on. One that was released is never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// Brings the store to the latest version.
+pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    tx.execute_batch("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT")
+        .map_err(failed)?;
+    let version = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
+    let found: i64 = tx.query_row(version, [], |row| row.get(0)).map_err(failed)?;
+    let known = MIGRATIONS.len() as i64;
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
+    }
+    for (migration, version) in MIGRATIONS.iter().zip(1..).filter(|(_, version)| *version > found) {
+        tx.execute_batch(migration).map_err(failed)?;
+        tx.execute("INSERT INTO schema_version VALUES (?1)", [version]).map_err(failed)?;
+    }
+    tx.commit().map_err(failed)
+}

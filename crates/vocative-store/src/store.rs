@@ -1,0 +1,176 @@
+//! The trait: what the product asks of its storage, in its own words.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use vocative::Key;
+
+use crate::channel::{Change, Channel, Member, Reader, Roles};
+use crate::error::{Outcome, StoreError};
+use crate::event::Event;
+use crate::filter::Filter;
+use crate::inbox::{InboxPage, InboxQuery, MentionRow};
+use crate::value::{ChannelId, EventId, Position};
+
+/// What a store promises to answer. A boxed future, so that a server can hold `dyn Store`.
+pub type Answer<'s, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 's>>;
+
+/// An event to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The event. Its id and signature have been verified, and its author's right to publish it.
+    pub event: Event,
+    /// What it changes about channels; done in the same transaction, and only if it is stored.
+    pub changes: Vec<Change>,
+}
+
+impl From<Event> for Entry {
+    fn from(event: Event) -> Self {
+        Self { event, changes: Vec::new() }
+    }
+}
+
+/// For whom an event may be delivered (section 1, Privacy): for those who read all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audience {
+    /// Its channel, and those of the targets of a deletion.
+    pub channels: Vec<ChannelId>,
+    /// A deletion of something that is not stored: for its author alone.
+    pub has_unknown_target: bool,
+}
+
+/// An event at its place in the order of commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Where.
+    pub position: Position,
+    /// The event.
+    pub event: Event,
+    /// For whom.
+    pub audience: Audience,
+}
+
+/// Where an export stands: in one of its sections, after what is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportCursor {
+    /// Among the events.
+    Events(Position),
+    /// Among the channels.
+    Channels(Option<ChannelId>),
+    /// Among the members.
+    Members(Option<(ChannelId, Key)>),
+    /// Among the mention rows, which an import does not take: it makes them from the events.
+    Mentions(Option<(Key, EventId)>),
+}
+
+impl ExportCursor {
+    /// Before everything.
+    pub const START: Self = Self::Events(Position::START);
+}
+
+/// A piece of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// An event at its position. Of a deleted one there is left where it stood and whom it named.
+    Event {
+        /// Where.
+        position: Position,
+        /// What is left of it.
+        event: Event,
+        /// Whether it was deleted.
+        deleted: bool,
+    },
+    /// A channel.
+    Channel(Channel),
+    /// A member of a channel.
+    Member(ChannelId, Member),
+    /// A mention row.
+    Mention(MentionRow),
+}
+
+/// A page of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportPage {
+    /// What stands there, all of one section.
+    pub records: Vec<Record>,
+    /// Where to go on; absent at the end.
+    pub next: Option<ExportCursor>,
+}
+
+/// Storage of a community. Every answer is over what is committed; what was acknowledged is in it.
+pub trait Store: Send + Sync + 'static {
+    /// Stores events in their order and answers for each what became of it (section 1, Answers). The
+    /// answer comes after the commit is durable. A batch is one transaction; a bad event fails alone.
+    ///
+    /// The latest of a replaceable or addressable kind is kept (NIP-01). A deletion (kind 5) takes
+    /// away own events and blocks them; one by a manager (kind 9005) those of its channel. Mention
+    /// rows are written in the same transaction (section 5).
+    fn append(&self, batch: Vec<Entry>) -> Answer<'_, Vec<Outcome>>;
+
+    /// The event with this id, if it is stored and the reader may read it.
+    fn event(&self, reader: &Reader, id: EventId) -> Answer<'_, Option<Event>>;
+
+    /// The events that a filter asks for, newest first (section 1, Time and order).
+    fn query(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Event>>;
+
+    /// How many events at least one of the filters asks for, exactly (NIP-45).
+    fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64>;
+
+    /// The events committed after a position, in the order of commits (section 1, Delivery). Replaced
+    /// and deleted ones are left out. Going on from the last position misses none.
+    fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>>;
+
+    /// The last position that is taken.
+    fn head(&self) -> Answer<'_, Position>;
+
+    /// A channel, deleted ones included.
+    fn channel(&self, id: &ChannelId) -> Answer<'_, Option<Channel>>;
+
+    /// The channels that a key is a member of, by name.
+    fn channels_of(&self, key: Key) -> Answer<'_, Vec<Channel>>;
+
+    /// The members of a channel, by key.
+    fn members(&self, channel: &ChannelId) -> Answer<'_, Vec<Member>>;
+
+    /// The roles of a key in a channel; none if it is no member.
+    fn roles(&self, channel: &ChannelId, key: Key) -> Answer<'_, Option<Roles>>;
+
+    /// Whether a reader may read a channel; no for one that is unknown (section 1, Privacy).
+    fn may_read(&self, reader: &Reader, channel: &ChannelId) -> Answer<'_, bool>;
+
+    /// A page of mention rows (section 5).
+    fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage>;
+
+    /// Makes the mention rows of at most `limit` messages after a position again from the events.
+    /// Answers where to go on; nothing at the end. Readers see the same rows before and after.
+    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>>;
+
+    /// A page of everything that is stored, at most `limit` records.
+    fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage>;
+
+    /// Takes records of an export. Events keep their positions and come in their order; those that
+    /// are stored already are passed over. Positions up to `head` are taken afterwards.
+    fn import(&self, records: Vec<Record>, head: Position) -> Answer<'_, ()>;
+
+    /// What is wrong with the stored data, in words; nothing if it is sound.
+    fn check(&self) -> Answer<'_, Vec<String>>;
+}
+
+impl ExportCursor {
+    /// Where to go on after a page of at most `limit` records; nothing at the end.
+    pub(crate) fn next(&self, page: &[Record], limit: usize) -> Option<Self> {
+        let last = page.last().filter(|_| page.len() >= limit);
+        match (last, self) {
+            (Some(Record::Event { position, .. }), _) => Some(Self::Events(*position)),
+            (Some(Record::Channel(channel)), _) => Some(Self::Channels(Some(channel.id.clone()))),
+            (Some(Record::Member(channel, member)), _) => {
+                Some(Self::Members(Some((channel.clone(), member.key))))
+            }
+            (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.item)))),
+            (None, Self::Events(_)) => Some(Self::Channels(None)),
+            (None, Self::Channels(_)) => Some(Self::Members(None)),
+            (None, Self::Members(_)) => Some(Self::Mentions(None)),
+            (None, Self::Mentions(_)) => None,
+        }
+    }
+}

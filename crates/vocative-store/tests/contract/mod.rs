@@ -1,0 +1,65 @@
+//! What every backend has to do, as tests that a backend runs unchanged: `contract!(Backend)`.
+
+#![allow(dead_code, unreachable_pub, reason = "shared by test programs that use parts of it")]
+
+use std::sync::Arc;
+
+use vocative_store::Store;
+
+pub mod append;
+pub mod crash;
+pub mod events;
+pub mod history;
+pub mod inbox;
+pub mod naive;
+pub mod order;
+pub mod privacy;
+pub mod random;
+
+/// A place where a store of one backend is kept for a test.
+pub trait Backend: Sized {
+    /// A new, empty place.
+    fn fresh() -> impl Future<Output = Self>;
+    /// What another process needs to open the same place.
+    fn address(&self) -> String;
+    /// Opens what is at an address.
+    fn open_at(address: &str) -> impl Future<Output = Box<dyn Store>>;
+    /// Makes the database itself fail on events of kind 7777.
+    fn sabotage(&self) -> impl Future<Output = ()>;
+
+    /// A second way to write to what is open: another node, or where there is but one, the same.
+    fn open_again(&self, first: &Arc<dyn Store>) -> impl Future<Output = Arc<dyn Store>>;
+
+    /// Opens what is kept here.
+    fn open(&self) -> impl Future<Output = Box<dyn Store>> {
+        async { Self::open_at(&self.address()).await }
+    }
+}
+
+/// One test for each case.
+#[macro_export]
+macro_rules! contract {
+    ($backend:ty) => {
+        $crate::contract!($backend =>
+            append: events_are_stored_once, a_bad_event_fails_alone, a_failing_event_fails_alone,
+                the_latest_version_is_kept, a_deletion_blocks, a_manager_deletes_in_the_channel_only,
+                channels_and_members_are_kept, reopening_gives_the_same_answers;
+            order: newest_first_then_by_id, limits_and_bounds, every_condition_holds, search_finds_words,
+                positions_are_in_the_order_of_commits, writers_at_once_lose_nothing;
+            privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets;
+            inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row;
+            history: rows_are_those_of_a_naive_reading;
+            crash: what_was_acknowledged_is_there, child;
+        );
+    };
+    ($backend:ty => $($module:ident: $($case:ident),+;)+) => {
+        $(mod $module {
+            #[allow(unused_imports)]
+            use super::*;
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                $crate::contract::$module::$case::<$backend>().await;
+            })+
+        })+
+    };
+}

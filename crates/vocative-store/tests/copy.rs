@@ -1,0 +1,111 @@
+//! Copies between stores of either backend: whole, gone on with, and compared.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+use vocative_store::postgres::Postgres;
+use vocative_store::sqlite::Sqlite;
+use vocative_store::{Entry, ExportCursor, Position, Store, StoreError, copy};
+
+mod contract;
+mod server;
+
+use contract::events::{append_stored, event, export, h, make_channel, p};
+use contract::history::history;
+use contract::random::Random;
+
+fn open(folder: &TempDir, name: &str) -> Sqlite {
+    Sqlite::open(folder.path().join(name)).expect("a store")
+}
+
+/// A store with everything in it: edits, deletions, replaced versions, channels and members.
+async fn filled(folder: &TempDir) -> Sqlite {
+    let store = open(folder, "from.db");
+    let mut random = Random::seeded();
+    make_channel(&store, "a", true, &[1, 2]).await;
+    for run in 0..8 {
+        let entries: Vec<Entry> = history(&mut random).into_iter().map(Into::into).collect();
+        store.append(entries).await.expect("works");
+        append_stored(&store, &event(7, 9, run, &[h("a"), p(2)], "a message of its own")).await;
+    }
+    // The last position is one that nothing stands at any more.
+    append_stored(&store, &event(8, 0, 1, &[], "old")).await;
+    append_stored(&store, &event(8, 0, 2, &[], "new")).await;
+    store
+}
+
+async fn copies(from: &dyn Store, to: &dyn Store) {
+    // An earlier run was interrupted after its first pages.
+    let mut cursor = ExportCursor::START;
+    for _ in 0..3 {
+        let page = from.export(&cursor, 50).await.expect("works");
+        to.import(page.records, Position::START).await.expect("works");
+        cursor = page.next.expect("there is more");
+    }
+    let copied = copy(from, to).await.expect("a copy");
+    assert_eq!(copied.events, copied.brought + 150, "what was there is not brought again");
+    assert!(copied.mentions > 0 && copied.channels == 1 && copied.members == 2, "{copied:?}");
+    assert_eq!(export(to).await, export(from).await);
+    assert_eq!(to.head().await, from.head().await, "positions go on where the source's would");
+    let again = copy(from, to).await.expect("a copy");
+    assert_eq!((again.brought, again.events), (0, copied.events), "a second run finds nothing to do");
+    assert_eq!(to.check().await, Ok(Vec::new()));
+    // What was deleted stays deleted in the copy.
+    let at = from.head().await.expect("works").get();
+    let deleted = event(9, 9, at, &[], "deleted");
+    append_stored(from, &deleted).await;
+    append_stored(from, &event(9, 5, at, &[format!("e {}", deleted.id)], "")).await;
+    copy(from, to).await.expect("a copy");
+    let outcome = contract::events::append(to, &deleted).await;
+    assert!(matches!(outcome, vocative_store::Outcome::Refused(vocative_store::Refusal::Deleted)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_a_file_to_a_file() {
+    let folder = TempDir::new().expect("a folder");
+    copies(&filled(&folder).await, &open(&folder, "to.db")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_a_file_to_a_server_and_back() {
+    let folder = TempDir::new().expect("a folder");
+    let from = filled(&folder).await;
+    let server = server::shared();
+    let to = Postgres::open(&server.url(&server.database().await)).await.expect("a store");
+    copies(&from, &to).await;
+    copies(&to, &open(&folder, "back.db")).await;
+}
+
+#[tokio::test]
+async fn another_destination_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let (from, to) = (open(&folder, "from.db"), open(&folder, "to.db"));
+    for at in 1..4 {
+        append_stored(&from, &event(1, 9, at, &[], "")).await;
+    }
+    append_stored(&to, &event(2, 9, 1, &[], "")).await;
+    for (from, to) in [(&from, &to), (&to, &from)] {
+        let before = export(to).await;
+        assert_eq!(copy(from, to).await, Err(StoreError::NotContinuing));
+        assert_eq!(export(to).await, before, "nothing was written");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_copy_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let (from, to) = (open(&folder, "from.db"), open(&folder, "to.db"));
+    for at in 1..4 {
+        append_stored(&from, &event(1, 9, at, &[p(2)], "text")).await;
+    }
+    assert_eq!(copy(&from, &to).await.map(|copied| copied.mentions), Ok(3));
+    tamper(&folder.path().join("to.db"), "UPDATE mentions SET retracted = 1");
+    assert_eq!(copy(&from, &to).await, Err(StoreError::CopyDiffers("mention rows")));
+    tamper(&folder.path().join("to.db"), "UPDATE events SET content = 'other' WHERE position = 2");
+    assert_eq!(copy(&from, &to).await, Err(StoreError::CopyDiffers("events")));
+}
+
+fn tamper(file: &Path, sql: &str) {
+    let db = rusqlite::Connection::open(file).expect("a store");
+    db.execute_batch(sql).expect("it may");
+}

@@ -1,0 +1,119 @@
+//! PostgreSQL passes the contract; and what only a server can do.
+
+use std::sync::Arc;
+
+use vocative_store::postgres::Postgres;
+use vocative_store::{Store, StoreError};
+
+mod contract;
+mod server;
+
+struct OnServer {
+    server: Arc<server::Server>,
+    database: String,
+}
+
+impl contract::Backend for OnServer {
+    async fn fresh() -> Self {
+        let server = server::shared();
+        Self { database: server.database().await, server }
+    }
+
+    fn address(&self) -> String {
+        self.server.url(&self.database)
+    }
+
+    async fn open_at(address: &str) -> Box<dyn Store> {
+        Box::new(Postgres::open(address).await.expect("a store"))
+    }
+
+    /// Another node.
+    async fn open_again(&self, _first: &Arc<dyn Store>) -> Arc<dyn Store> {
+        self.open().await.into()
+    }
+
+    async fn sabotage(&self) {
+        let sql = "CREATE FUNCTION sabotage() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'sabotage'; END $$; \
+             CREATE TRIGGER sabotage BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.kind = 7777) \
+             EXECUTE FUNCTION sabotage()";
+        server::execute(&contract::Backend::address(self), sql).await;
+    }
+}
+
+contract!(OnServer);
+
+mod nodes {
+    use vocative_store::{Outcome, Reader};
+
+    use super::contract::Backend;
+    use super::contract::events::{append_stored, event, h, p};
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nodes_that_start_at_once_make_one_schema() {
+        let place = OnServer::fresh().await;
+        let address = place.address();
+        let starting: Vec<_> = (0..4)
+            .map(|_| {
+                let address = address.clone();
+                tokio::spawn(async move { Postgres::open(&address).await.map(drop) })
+            })
+            .collect();
+        for node in starting {
+            assert_eq!(node.await.expect("it ends"), Ok(()));
+        }
+        append_stored(&*place.open().await, &event(1, 9, 1, &[], "")).await;
+        server::execute(&address, "INSERT INTO schema_version VALUES (99)").await;
+        let newer = StoreError::NewerSchema { found: 99, known: 1 };
+        assert_eq!(Postgres::open(&address).await.err(), Some(newer));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_would_lose_what_it_acknowledged_is_refused() {
+        let server = server::Server::start(&["fsync=off"]);
+        let opened = Postgres::open(&server.url("postgres")).await;
+        assert_eq!(opened.err(), Some(StoreError::NotDurable("fsync is off".to_owned())));
+        let opened = Postgres::open("postgres://postgres@127.0.0.1:1/none").await;
+        assert_eq!(opened.err().map(|error| error.code()), Some("unavailable"));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_server_that_fails_keeps_what_was_acknowledged() {
+        let server = Arc::new(server::Server::start(&[]));
+        let place = OnServer { database: server.database().await, server: Arc::clone(&server) };
+        let store: Arc<dyn Store> = place.open().await.into();
+        let mut acknowledged = Vec::new();
+        for round in 0..3_u64 {
+            let writer = Arc::clone(&store);
+            let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
+            let writing = tokio::spawn(async move {
+                for n in 0.. {
+                    let message = event(1, 9, round, &[h("c"), p(2)], &n.to_string());
+                    match writer.append(vec![message.clone().into()]).await {
+                        Ok(outcomes) => {
+                            assert!(matches!(outcomes[0], Outcome::Stored(_)));
+                            assert_eq!(said.send(message.id), Ok(()));
+                        }
+                        Err(error) => return error.code(),
+                    }
+                }
+                unreachable!("the server fails")
+            });
+            for _ in 0..40 {
+                acknowledged.push(heard.recv().await.expect("the writer goes on"));
+            }
+            let failing = Arc::clone(&server);
+            tokio::task::spawn_blocking(move || failing.crash()).await.expect("it starts again");
+            assert_eq!(writing.await.expect("it ends"), "unavailable", "the error is told as what it is");
+            while let Some(id) = heard.recv().await {
+                acknowledged.push(id);
+            }
+            let again = place.open().await;
+            for id in &acknowledged {
+                assert!(again.event(&Reader::Server, *id).await.expect("works").is_some(), "{id}");
+            }
+            assert_eq!(again.check().await, Ok(Vec::new()));
+        }
+    }
+}

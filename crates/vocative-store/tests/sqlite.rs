@@ -1,0 +1,104 @@
+//! SQLite passes the contract; and what only a file can do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use vocative_store::sqlite::{self, Sqlite};
+use vocative_store::{Store, StoreError};
+
+mod contract;
+
+struct InFile {
+    folder: TempDir,
+}
+
+impl InFile {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("store.db")
+    }
+}
+
+impl contract::Backend for InFile {
+    async fn fresh() -> Self {
+        Self { folder: TempDir::new().expect("a folder") }
+    }
+
+    fn address(&self) -> String {
+        self.path().to_str().expect("the folder has a plain name").to_owned()
+    }
+
+    async fn open_at(address: &str) -> Box<dyn Store> {
+        Box::new(Sqlite::open(address).expect("a store"))
+    }
+
+    async fn open_again(&self, first: &Arc<dyn Store>) -> Arc<dyn Store> {
+        Arc::clone(first)
+    }
+
+    async fn sabotage(&self) {
+        let db = rusqlite::Connection::open(self.path()).expect("a store");
+        let sql = "CREATE TRIGGER sabotage BEFORE INSERT ON events WHEN NEW.kind = 7777 \
+             BEGIN SELECT RAISE(ABORT, 'sabotage'); END";
+        db.execute_batch(sql).expect("a trigger");
+    }
+}
+
+contract!(InFile);
+
+mod file {
+    use super::contract::Backend;
+    use super::contract::events::{append_stored, event, export, h, p};
+    use super::*;
+
+    #[tokio::test]
+    async fn one_process_writes() {
+        let place = InFile::fresh().await;
+        let store = place.open().await;
+        assert_eq!(Sqlite::open(place.path()).err(), Some(StoreError::InUse));
+        drop(store);
+        assert!(Sqlite::open(place.path()).is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_backup_is_made_online_and_restored() {
+        let place = InFile::fresh().await;
+        let store: Arc<dyn Store> = place.open().await.into();
+        for n in 0..50 {
+            append_stored(&*store, &event(1, 9, n, &[h("c"), p(2)], "text")).await;
+        }
+        let writer = Arc::clone(&store);
+        let writing = tokio::spawn(async move {
+            for n in 50..100 {
+                append_stored(&*writer, &event(1, 9, n, &[h("c"), p(2)], "text")).await;
+            }
+        });
+        let (saved, restored) =
+            (place.folder.path().join("saved.db"), place.folder.path().join("restored.db"));
+        sqlite::backup(&place.path(), &saved).expect("a backup");
+        writing.await.expect("the writer goes on");
+        assert_eq!(sqlite::backup(&place.path(), &saved), Err(StoreError::Exists));
+        sqlite::restore(&saved, &restored).expect("a store");
+        let again = Sqlite::open(&restored).expect("a store");
+        let copied = export(&again).await;
+        let count = copied.len() / 2;
+        assert!(count >= 50, "what was committed before the backup began is in it");
+        assert_eq!(copied[..count], export(&*store).await[..count], "and nothing out of order");
+        assert_eq!(again.check().await, Ok(Vec::new()));
+        append_stored(&again, &event(1, 9, 1000, &[], "")).await;
+    }
+
+    #[tokio::test]
+    async fn damage_and_newer_schemas_are_told() {
+        let place = InFile::fresh().await;
+        std::fs::write(place.path(), "this is no database, and long enough to be read as one")
+            .expect("a file");
+        assert!(matches!(Sqlite::open(place.path()), Err(StoreError::Damaged(_))));
+        let place = InFile::fresh().await;
+        drop(place.open().await);
+        let db = rusqlite::Connection::open(place.path()).expect("a store");
+        db.execute("INSERT INTO schema_version VALUES (99)", []).expect("a version");
+        let newer = StoreError::NewerSchema { found: 99, known: 1 };
+        assert_eq!(Sqlite::open(place.path()).err(), Some(newer));
+    }
+}
