@@ -213,3 +213,39 @@ fn gotgenes_pi_packages_944_readers_by_file_order_show_abandoned_branches_as_his
         .collect();
     assert_eq!(parents, ["u2", "u1"]);
 }
+
+/// Whom a prompt names among the handles of a registry, by the one grammar (section 4.1).
+fn named(prompt: &str) -> serde_json::Value {
+    use std::io::Write;
+    use std::process::Stdio;
+    let labels: Vec<_> = ["gszep", "SteffenPL", "alice"]
+        .iter()
+        .map(|handle| serde_json::json!({ "label": handle, "id": format!("github:{handle}") }))
+        .collect();
+    let home = tempfile::tempdir().unwrap();
+    let mut command = support::vocative(home.path());
+    let mut child = command.arg("resolve").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let request = serde_json::json!({ "text": prompt, "labels": labels });
+    writeln!(child.stdin.take().unwrap(), "{request}").unwrap();
+    let answer = child.wait_with_output().unwrap().stdout;
+    serde_json::from_slice::<serde_json::Value>(&answer).unwrap()["recipients"].clone()
+}
+
+#[test]
+fn atomic_claude_159_an_address_in_prose_is_no_reference() {
+    let none = serde_json::json!([]);
+    assert_eq!(named("contact `alice@gszep.com` or bob@SteffenPL.org"), none);
+    assert_eq!(named("contact alice@gszep or bob@SteffenPL"), none);
+    assert_eq!(named("contact @gszep."), serde_json::json!(["github:gszep"]));
+}
+
+#[test]
+fn triagebot_369_a_name_inside_a_code_block_is_no_mention() {
+    let none = serde_json::json!([]);
+    for code in
+        ["```\n@gszep\n```", "~~~text\n@gszep\n~~~", "    @gszep", "see `@gszep`", "> ```\n> @gszep\n> ```"]
+    {
+        assert_eq!(named(code), none, "{code}");
+    }
+    assert_eq!(named("```\n@alice\n```\n@gszep go"), serde_json::json!(["github:gszep"]));
+}
