@@ -38,7 +38,7 @@ pub struct Sqlite {
     // Fields are dropped in this order: the writer ends before the lock is given up.
     writer: Writer,
     readers: Pool,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Sqlite {
@@ -58,12 +58,23 @@ impl Sqlite {
 }
 
 /// Held while the store is open for writing; the system gives it up when the process ends in any way.
-fn lock(path: &Path) -> Result<File, StoreError> {
+struct Lock(File);
+
+impl Drop for Lock {
+    /// Gives it up by name. A child that this process is just starting shares the file until it runs
+    /// its own program, so closing the file would not be enough.
+    fn drop(&mut self) {
+        // There is nobody to tell; at worst the lock is held until the process ends.
+        drop(self.0.unlock());
+    }
+}
+
+fn lock(path: &Path) -> Result<Lock, StoreError> {
     let beside = path.with_extension("lock");
     let file = File::options().create(true).truncate(false).write(true).open(beside);
     let file = file.map_err(|error| pool::of_io(&error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse),
         Err(std::fs::TryLockError::Error(error)) => Err(pool::of_io(&error)),
     }

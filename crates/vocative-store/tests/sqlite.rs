@@ -57,7 +57,7 @@ mod file {
         let store = place.open().await;
         assert_eq!(Sqlite::open(place.path()).err(), Some(StoreError::InUse));
         drop(store);
-        assert!(Sqlite::open(place.path()).is_ok());
+        assert_eq!(Sqlite::open(place.path()).err(), None, "it is free at once");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -184,22 +184,30 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     -- Once for the batch. What was replaced within it is gone from `events`, what was deleted is marked.
+    -- `OFFSET 0` keeps each a look-up by position, whatever the planner believes about the tables.
     INSERT INTO tags
         SELECT tag.name, tag.value, e.created_at, e.id, e.position
-        FROM unnest(a_tag_of, a_tag_names, a_tag_values) AS tag(of, name, value)
-            JOIN events e ON e.position = v_positions[tag.of]
-        WHERE e.deleted = 0;
+        FROM unnest(a_tag_of, a_tag_names, a_tag_values) AS tag(of, name, value), LATERAL (
+            SELECT position, id, created_at FROM events
+            WHERE position = v_positions[tag.of] AND deleted = 0 OFFSET 0) e;
     INSERT INTO names
         SELECT e.position, name.how, name.key
-        FROM unnest(a_name_of, a_name_hows, a_name_keys) AS name(of, how, key)
-            JOIN events e ON e.position = v_positions[name.of];
+        FROM unnest(a_name_of, a_name_hows, a_name_keys) AS name(of, how, key), LATERAL (
+            SELECT position FROM events WHERE position = v_positions[name.of] OFFSET 0) e;
     INSERT INTO search
-        SELECT e.position, string_to_array(a_words[listed.i], ' ')
-        FROM generate_subscripts(a_words, 1) AS listed(i)
-            JOIN events e ON e.position = v_positions[listed.i]
-        WHERE e.deleted = 0 AND a_words[listed.i] <> '';
+        SELECT e.position, string_to_array(listed.words, ' ')
+        FROM unnest(a_words) WITH ORDINALITY AS listed(words, of), LATERAL (
+            SELECT position FROM events WHERE position = v_positions[listed.of] AND deleted = 0 OFFSET 0) e
+        WHERE listed.words <> '';
     IF cardinality(v_touched) > 0 THEN
         PERFORM vocative_mentions(v_touched, v_fresh);
     END IF;
     UPDATE head SET position = GREATEST(v_at, a_head) WHERE position < GREATEST(v_at, a_head);
 END $$;
+
+-- A table that has just been filled has no statistics yet, and a plan that reads it whole is kept by the
+-- connection. Everything above is a look-up by an index, so say so. Compiling plans costs more than it saves.
+ALTER FUNCTION vocative_append
+    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
+ALTER FUNCTION vocative_rebuild
+    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;

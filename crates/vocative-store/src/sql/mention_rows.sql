@@ -8,12 +8,14 @@ WITH touched(id) AS ({touched}),
 message AS (
     SELECT e.position, e.id, e.key, e.created_at, e.channel, e.deleted
     FROM touched t JOIN events e ON e.id = t.id
-    WHERE e.kind IN (9, 40002, 45001, 45003)
+    WHERE +e.kind IN (9, 40002, 45001, 45003)
 ),
 edit AS (
-    SELECT m.id AS item, m.key AS author, e.position, e.id, e.key, e.created_at, e.snapshot, e.deleted
+    SELECT m.id AS item, m.position AS message, m.key AS author, m.channel, m.deleted AS gone,
+        e.position, e.id, e.key, e.created_at, e.snapshot, e.deleted
     FROM message m JOIN events e ON e.target = m.id
-    WHERE e.kind = 40003 AND COALESCE(e.channel, '') = COALESCE(m.channel, '')
+    -- The sign keeps the index on kinds out: there are more edits than edits of these messages.
+    WHERE +e.kind = 40003 AND COALESCE(e.channel, '') = COALESCE(m.channel, '')
       AND (e.key = m.key OR EXISTS (
         SELECT 1 FROM events a JOIN names n ON n.event = a.position
         WHERE a.key = m.key AND a.kind = 10100 AND a.deleted = 0 AND n.how = 4 AND n.key = e.key))
@@ -26,28 +28,28 @@ counting AS (
     WHERE place = 1
 ),
 named AS (
-    SELECT m.id AS item, n.key AS recipient, m.id AS by_event, m.key AS actor, m.created_at AS at,
+    SELECT m.id AS item, n.key AS recipient, m.id AS by_event, m.key AS actor, m.created_at AS at, m.channel,
         CASE WHEN EXISTS (SELECT 1 FROM names o WHERE o.event = m.position AND o.how = 3 AND o.key = n.key)
              THEN 1 ELSE 0 END AS why,
         m.deleted AS deleted
     FROM message m JOIN names n ON n.event = m.position
     WHERE n.how = 1 AND n.key <> m.key
     UNION ALL
-    SELECT item, recipient, id, key, created_at, 2,
-        CASE WHEN living = 0 THEN 1 ELSE 0 END
-    FROM (SELECT e.item, n.key AS recipient, e.id, e.key, e.created_at,
+    SELECT item, recipient, id, key, created_at, channel, 2,
+        CASE WHEN gone = 1 OR living = 0 THEN 1 ELSE 0 END
+    FROM (SELECT e.item, e.message, n.key AS recipient, e.id, e.key, e.created_at, e.channel, e.gone,
               SUM(1 - e.deleted) OVER (PARTITION BY e.item, n.key) AS living,
               ROW_NUMBER() OVER (PARTITION BY e.item, n.key ORDER BY e.created_at, e.id) AS place
           FROM edit e JOIN names n ON n.event = e.position
           WHERE n.how = 1 AND n.key <> e.author AND n.key <> e.key) adding
     WHERE place = 1 AND NOT EXISTS (
-        SELECT 1 FROM message m JOIN names o ON o.event = m.position
-        WHERE m.id = adding.item AND o.how = 1 AND o.key = adding.recipient)
+        SELECT 1 FROM names o
+        WHERE o.event = adding.message AND o.how = 1 AND o.key = adding.recipient)
 )
 INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)
-SELECT r.recipient, r.item, r.by_event, r.actor, r.at, m.channel, r.why,
+SELECT r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why,
     CASE WHEN r.why <> 1 AND c.snapshot = 1 AND NOT EXISTS (
         SELECT 1 FROM names n WHERE n.event = c.position AND n.how IN (1, 2) AND n.key = r.recipient)
     THEN 1 ELSE 0 END,
-    CASE WHEN m.deleted = 1 THEN 1 ELSE r.deleted END
-FROM named r JOIN message m ON m.id = r.item LEFT JOIN counting c ON c.item = r.item
+    r.deleted
+FROM named r LEFT JOIN counting c ON c.item = r.item
