@@ -1,0 +1,57 @@
+//! Wake-ups between the nodes of a community (section 1, Delivery).
+//!
+//! A bus says only that something was committed. Nodes then read the store from where they stand, so a
+//! wake-up that is lost, late or repeated costs time and never an event.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+/// Carries wake-ups.
+pub trait Bus: Send + Sync + 'static {
+    /// Says to every node, this one included, that something was committed. Returns at once, whether
+    /// or not the others can be reached: they look by themselves each second.
+    fn wake(&self);
+
+    /// Ends when something was committed since it last ended, or when the bus has come back.
+    fn woken(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+
+    /// Whether the other nodes can be reached now.
+    fn is_connected(&self) -> bool;
+
+    /// Whether there may be other nodes at all.
+    fn is_shared(&self) -> bool;
+}
+
+/// The bus of a community with one node.
+#[derive(Debug, Default)]
+pub struct Local {
+    notify: Notify,
+}
+
+impl Local {
+    /// A bus.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+}
+
+impl Bus for Local {
+    fn wake(&self) {
+        self.notify.notify_one();
+    }
+
+    fn woken(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.notify.notified())
+    }
+
+    fn is_connected(&self) -> bool {
+        true
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,120 @@
+//! What an operator decides (section 6): every setting with its default, and where each value came from.
+//!
+//! Flags win over the environment, which wins over the file. Reading those three is the command's work;
+//! here is what they result in.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use vocative::Key;
+
+/// The settings of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to listen. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The folder that holds the store when no database is named.
+    pub data: PathBuf,
+    /// `postgres://…`; absent: SQLite in `data`.
+    pub database: Option<Secret>,
+    /// `nats://…`; absent: this process is the only node.
+    pub bus: Option<Secret>,
+    /// The address that clients use: `wss://…` or `ws://…`. NIP-42 and NIP-98 are bound to it.
+    /// Absent: derived from `listen`.
+    pub public_url: Option<String>,
+    /// The community's first admin.
+    pub owner: Option<Key>,
+    /// What the community calls itself (NIP-11).
+    pub name: String,
+    /// Who may create channels.
+    pub create_channels: Who,
+    /// Whose events of kinds that the specification does not list are stored, outside channels.
+    pub other_kinds: Who,
+    /// Bounds on what one client may ask for.
+    pub limits: Limits,
+}
+
+/// Who may do something in the community.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Who {
+    /// Its admins.
+    Admins,
+    /// Every key that is a member of some channel, and the admins.
+    Members,
+    /// Every key.
+    Anyone,
+}
+
+/// Bounds of one node on what clients may ask for (section 1, Delivery).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Events a second that one key may publish.
+    pub events_per_second: u32,
+    /// `REQ` and `COUNT` a second of one key; of one connection while it has none.
+    pub requests_per_second: u32,
+    /// Connections of one address.
+    pub connections_per_address: usize,
+    /// Open subscriptions of one connection.
+    pub subscriptions: usize,
+    /// Filters of one subscription.
+    pub filters: usize,
+    /// Bytes that may wait for a slow reader before it is dropped.
+    pub pending_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            events_per_second: 50,
+            requests_per_second: 20,
+            connections_per_address: 20,
+            subscriptions: 64,
+            filters: 20,
+            pending_bytes: 32 * 1024 * 1024,
+        }
+    }
+}
+
+impl Settings {
+    /// The address of a node on this machine alone.
+    pub const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7787);
+
+    /// Every default, with the store in this folder.
+    pub fn in_folder(data: PathBuf) -> Self {
+        Self {
+            listen: Self::LISTEN,
+            data,
+            database: None,
+            bus: None,
+            public_url: None,
+            owner: None,
+            name: "Vocative".to_owned(),
+            create_channels: Who::Members,
+            other_kinds: Who::Members,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A value that no log, error or printed configuration shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a value.
+    pub fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// The value, for whom it is meant.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
