@@ -29,6 +29,15 @@ pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
 use state::State;
 
+/// The name by which the nodes of the community that a store holds find each other on a bus. The first
+/// that asks makes it.
+///
+/// # Errors
+/// What the store says.
+pub async fn community(store: &dyn Store) -> Result<String, StoreError> {
+    Ok(identity::Identity::of(store).await?.community())
+}
+
 /// A node's relay.
 pub(crate) struct Relay {
     state: Arc<State>,
