@@ -225,6 +225,23 @@ async fn nodes_make_the_stream_again() {
     assert_eq!(carried(&server, "vocative-test").await, 0);
 }
 
+/// A wake-up that was under way when the network failed is published again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wake_up_that_the_network_swallows_is_repeated() {
+    let server = Server::start();
+    let proxy = Proxy::before(([127, 0, 0, 1], server.port).into()).await;
+    let store = Arc::new(Store::default());
+    let far = Node::start(&format!("nats://{}", proxy.address()), &store).await;
+    let near = Node::start(&server.url(), &store).await;
+    proxy.set(Link::Silent);
+    store.commit(&far);
+    far.is_away().await;
+    // What was held back is lost for good.
+    proxy.set(Link::Cut);
+    proxy.set(Link::Joined);
+    store.is_known_to(&[&near]).await;
+}
+
 /// One node is cut off and the others notice nothing; what it committed meanwhile reaches them later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_was_cut_off_tells_the_others() {
