@@ -230,16 +230,19 @@ async fn nodes_make_the_stream_again() {
 async fn a_wake_up_that_the_network_swallows_is_repeated() {
     let server = Server::start();
     let proxy = Proxy::before(([127, 0, 0, 1], server.port).into()).await;
-    let store = Arc::new(Store::default());
-    let far = Node::start(&format!("nats://{}", proxy.address()), &store).await;
-    let near = Node::start(&server.url(), &store).await;
+    let near = connect(&server.url(), "test").await.expect("it answers");
+    let far = connect(&format!("nats://{}", proxy.address()), "test").await.expect("it answers");
+    // The one of its beginning; nothing was published yet.
+    within("a wake-up", near.woken()).await;
     proxy.set(Link::Silent);
-    store.commit(&far);
-    far.is_away().await;
+    far.wake();
+    let mut states = far.states();
+    drop(within("away", states.wait_for(|state| *state != State::Connected)).await);
     // What was held back is lost for good.
     proxy.set(Link::Cut);
     proxy.set(Link::Joined);
-    store.is_known_to(&[&near]).await;
+    within("a wake-up", near.woken()).await;
+    assert_eq!(carried(&server, "vocative-test").await, 1);
 }
 
 /// One node is cut off and the others notice nothing; what it committed meanwhile reaches them later.
