@@ -14,7 +14,7 @@ useWebSocketImplementation(WebSocket)
 usePoolWebSocket(WebSocket)
 
 // How long a step may take; none takes a tenth of it.
-const LIMIT = 30_000
+const LIMIT = 20_000
 const NOBODY = '0'.repeat(64)
 
 const [url, file] = process.argv.slice(2)
@@ -131,6 +131,15 @@ class Connection {
     subscription?.waiting()
   }
 
+  // Waits until the subscription was told all of these; what is missing then shows in the answer.
+  heard(subscription, wanted) {
+    const all = new Promise(done => {
+      subscription.waiting = () => wanted.every(name => subscription.heard.includes(name)) && done()
+      subscription.waiting()
+    })
+    return inTime(all).catch(() => subscription.heard.push('no more'))
+  }
+
   async read(list) {
     // A relay may end a subscription after EOSE: that must not be taken for an answer to the next one.
     const id = `read ${this.subscriptions.size}`
@@ -188,17 +197,25 @@ const verbs = {
   },
   async hear({ hear, after }, connection) {
     const subscription = connection.subscriptions.get(hear)
-    if (after) {
-      await inTime(
-        new Promise(done => {
-          subscription.waiting = () => subscription.heard.includes(after) && done()
-          subscription.waiting()
-        }),
-      ).catch(() => subscription.heard.push('no more'))
-    }
+    if (after) await connection.heard(subscription, [after])
     // Whatever was sent before this answer has arrived with it.
     await connection.read([{ ids: [NOBODY] }])
     return runs(subscription.heard.splice(0))
+  },
+  // Subscribes in the middle of what is being published: everything is told, and nothing twice.
+  async race({ race, filters: list }, connection) {
+    const all = [...events.keys()].filter(name => name.startsWith(`${race}.`))
+    const publish = name => connections.get('main').relay.publish(events.get(name))
+    const sent = all.slice(0, all.length / 2).map(publish)
+    await inTime(Promise.race(sent))
+    const stored = connection.subscribe(race, filters(list))
+    sent.push(...all.slice(all.length / 2).map(publish))
+    await inTime(Promise.all(sent))
+    const subscription = connection.subscriptions.get(race)
+    subscription.heard.unshift(...(await stored).map(named))
+    await connection.heard(subscription, all)
+    await connection.read([{ ids: [NOBODY] }])
+    return runs(subscription.heard.sort((a, b) => all.indexOf(a) - all.indexOf(b)))
   },
   async close({ close }, connection) {
     connection.subscriptions.get(close).client.close()
@@ -236,8 +253,10 @@ scenario.events.forEach(make)
 connections.set('main', await Connection.open())
 for (const asked of scenario.steps) {
   const verb = Object.keys(verbs).find(verb => verb in asked)
-  const answered = await verbs[verb](asked, connections.get(asked.on ?? 'main')).catch(error => `failed: ${error.message}`)
+  const step = verbs[verb](asked, connections.get(asked.on ?? 'main'))
+  const answered = await step.catch(({ message }) => (message === 'no answer' ? message : `failed: ${message}`))
   console.log(JSON.stringify({ asked, answered }))
+  if (answered === 'no answer') break
 }
 connections.forEach(({ relay }) => relay.close())
 // The timers of nostr-tools for answers that were refused would keep the process.

@@ -31,7 +31,7 @@ from nostr_sdk import (
 )
 
 # How long a step may take; none takes a tenth of it.
-LIMIT = timedelta(seconds=30)
+LIMIT = timedelta(seconds=20)
 NOBODY = "0" * 64
 
 URL, FILE = sys.argv[1:]
@@ -190,6 +190,14 @@ class Connection:
             await self.relay.send_msg(ClientMessage.from_json(json.dumps(["REQ", name, *specs])))
         return await in_time(subscription.ended)
 
+    async def heard(self, subscription, wanted):
+        """Waits until the subscription was told all of these; what is missing then shows in the answer."""
+        async with subscription.changed:
+            try:
+                await in_time(subscription.changed.wait_for(lambda: wanted <= set(subscription.heard)))
+            except asyncio.TimeoutError:
+                subscription.heard.append("no more")
+
     async def read(self, specs):
         # A relay may end a subscription after EOSE: that must not be taken for an answer to the next one.
         name = f"read {len(self.subscriptions)}"
@@ -265,16 +273,28 @@ async def open_(step, connection):
 async def hear(step, connection):
     subscription = connection.subscriptions[step["hear"]]
     if "after" in step:
-        async with subscription.changed:
-            heard = subscription.changed.wait_for(lambda: step["after"] in subscription.heard)
-            try:
-                await in_time(heard)
-            except asyncio.TimeoutError:
-                subscription.heard.append("no more")
+        await connection.heard(subscription, {step["after"]})
     # Whatever was sent before this answer has arrived with it.
     await connection.read([{"ids": [NOBODY]}])
     heard, subscription.heard = subscription.heard, []
     return runs(heard)
+
+
+async def race(step, connection):
+    """Subscribes in the middle of what is being published: everything is told, and nothing twice."""
+    every = [name for name in events if name.startswith(step["race"] + ".")]
+    sender = connections["main"]
+    sent = [asyncio.create_task(sender.publish(events[name])) for name in every[: len(every) // 2]]
+    await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
+    stored = asyncio.create_task(connection.subscribe(step["race"], filters(step["filters"])))
+    sent += [asyncio.create_task(sender.publish(events[name])) for name in every[len(every) // 2 :]]
+    await asyncio.gather(*sent)
+    stored = [named(event) for event in await stored]
+    subscription = connection.subscriptions[step["race"]]
+    subscription.heard[:0] = stored
+    await connection.heard(subscription, set(every))
+    await connection.read([{"ids": [NOBODY]}])
+    return runs(sorted(subscription.heard, key=every.index))
 
 
 async def close(step, connection):
@@ -313,6 +333,7 @@ VERBS = {
     "page": page,
     "open": open_,
     "hear": hear,
+    "race": race,
     "close": close,
     "challenged": challenged,
     "auth": auth,
@@ -337,6 +358,8 @@ async def main():
         except asyncio.TimeoutError:
             answered = "no answer"
         print(json.dumps({"asked": asked, "answered": answered}), flush=True)
+        if answered == "no answer":
+            break
     for connection in connections.values():
         await connection.client.shutdown()
 
