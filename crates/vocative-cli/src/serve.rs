@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
-use vocative_server::bus::{Bus, Local};
+use vocative_server::bus::{Bus, Local, Nats};
 use vocative_server::settings::{BadSetting, Settings, Sources};
 use vocative_server::{Server, StartError};
 use vocative_store::postgres::Postgres;
@@ -120,7 +120,7 @@ async fn serve(settings: Settings, context: &mut Context) -> Result<Outcome, Fai
             Arc::new(Sqlite::open(&file).map_err(|error| of_store(&error))?)
         }
     };
-    let bus: Arc<dyn Bus> = Local::new();
+    let bus = bus(&settings, &*store).await?;
     let owner = settings.owner;
     // Before the first client can connect, so that no signal is missed.
     let stop = signals()?;
@@ -139,6 +139,16 @@ async fn serve(settings: Settings, context: &mut Context) -> Result<Outcome, Fai
     server.run(stop).await?;
     tracing::info!("the node has stopped");
     Ok(Outcome::Done)
+}
+
+/// What wakes this node, and the others if there are any.
+async fn bus(settings: &Settings, store: &dyn Store) -> Result<Arc<dyn Bus>, Failure> {
+    let Some(url) = &settings.bus else {
+        return Ok(if settings.database.is_some() { Local::beside_others() } else { Local::new() });
+    };
+    let community = vocative_server::community(store).await.map_err(|error| of_store(&error))?;
+    let joined = Nats::connect(url, &community).await;
+    Ok(joined.map_err(|error| Failure::new(Outcome::Problems, error.code(), error.to_string()))?)
 }
 
 /// Ends at the first signal to stop.

@@ -9,6 +9,7 @@ mod relay;
 mod server;
 pub mod settings;
 
+pub use relay::community;
 pub use server::{Server, StartError};
 
 /// A public key as people write it: `npub1…` or 64 hex digits.

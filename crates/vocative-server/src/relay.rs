@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::ws::WebSocket;
 use nostr::types::RelayUrl;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 use vocative_store::{Store, StoreError};
 
 use crate::bus::Bus;
@@ -29,11 +31,21 @@ pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
 use state::State;
 
+/// The name by which the nodes of the community that a store holds find each other on a bus. The first
+/// that asks makes it.
+///
+/// # Errors
+/// What the store says.
+pub async fn community(store: &dyn Store) -> Result<String, StoreError> {
+    Ok(identity::Identity::of(store).await?.community())
+}
+
 /// A node's relay.
 pub(crate) struct Relay {
     state: Arc<State>,
     url: PublicUrl,
-    delivery: tokio::task::JoinHandle<()>,
+    delivery: JoinHandle<()>,
+    connections: TaskTracker,
 }
 
 impl Relay {
@@ -51,12 +63,13 @@ impl Relay {
         let state = Arc::new(State::new(settings, store, bus).await?);
         let delivery = tokio::spawn(delivery::run(Arc::clone(&state)));
         let url = url.map_or(PublicUrl::Loopback { port }, PublicUrl::Set);
-        Ok(Self { state, url, delivery })
+        Ok(Self { state, url, delivery, connections: TaskTracker::new() })
     }
 
     /// Serves one client.
     pub(crate) async fn serve(&self, socket: WebSocket, address: IpAddr) {
-        connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address).await;
+        let serving = connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address);
+        self.connections.track_future(serving).await;
     }
 
     /// What the relay says about itself (NIP-11), as JSON.
@@ -84,12 +97,11 @@ impl Relay {
         self.state.stop();
     }
 
-    /// Ends when nothing is delivered any more.
-    pub(crate) async fn stopped(self) {
-        self.stop();
-        if let Err(error) = self.delivery.await {
-            tracing::error!(%error, "the delivery of events has failed");
-        }
+    /// Ends when every connection has, and nothing is delivered any more.
+    pub(crate) async fn stopped(&self) {
+        self.connections.close();
+        self.connections.wait().await;
+        self.delivery.abort();
     }
 }
 

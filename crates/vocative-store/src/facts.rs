@@ -13,7 +13,7 @@ use crate::words;
 pub(crate) enum How {
     /// `p` on a message or an edit, not of a reply (F-1).
     Notify,
-    /// A two-element `mention` of an edit: the list behind the marker (T-2, T-3).
+    /// A two-element `mention`: of a message, or of an edit's list behind the marker (T-2, T-3).
     Reference,
     /// `["mention", key, "agent-address"]` of a message (W-8).
     Address,
@@ -141,8 +141,9 @@ fn names(event: &Event) -> Vec<(How, Key)> {
     let notified = event.tags.iter().filter_map(|tag| recipient(tag));
     let references = event.tags.iter().filter_map(|tag| Reference::of(tag));
     let mut names: Vec<(How, Key)> = if kinds::MESSAGES.contains(&event.kind) {
-        let addressed = references.filter(|r| r.named().is_none()).map(|r| (How::Address, r.key()));
-        notified.map(|key| (How::Notify, key)).chain(addressed).collect()
+        let how = |reference: &Reference| reference.named().map_or(How::Address, |_| How::Reference);
+        let referred = references.map(|reference| (how(&reference), reference.key()));
+        notified.map(|key| (How::Notify, key)).chain(referred).collect()
     } else if event.kind == kinds::EDIT {
         let listed = references.filter_map(Reference::named).map(|key| (How::Reference, key));
         notified.map(|key| (How::Notify, key)).chain(listed).collect()

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod facts;
 mod filter;
+mod group;
 mod inbox;
 pub mod postgres;
 mod setting;

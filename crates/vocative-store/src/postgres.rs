@@ -11,6 +11,7 @@ use crate::channel::{Channel, Member, Reader, Roles};
 use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
+use crate::group::Writer;
 use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
@@ -27,7 +28,7 @@ mod schema;
 mod writer;
 
 use failure::{failed, no_connection};
-use writer::Writer;
+use writer::Appender;
 
 /// Connections of one node.
 const CONNECTIONS: usize = 16;
@@ -35,7 +36,7 @@ const CONNECTIONS: usize = 16;
 /// A store in a PostgreSQL database.
 pub struct Postgres {
     pool: Pool,
-    writer: Writer,
+    writer: Writer<Appender>,
 }
 
 impl Postgres {
@@ -53,7 +54,9 @@ impl Postgres {
         let pool = Pool::builder(manager).max_size(CONNECTIONS).runtime(Runtime::Tokio1).build();
         let pool = pool.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         schema::migrate(&mut *pool.get().await.map_err(|error| no_connection(&error))?).await?;
-        Ok(Self { writer: Writer::start(pool.clone()), pool })
+        let (writer, work) = Writer::new(Appender(pool.clone()));
+        tokio::spawn(work);
+        Ok(Self { writer, pool })
     }
 
     async fn connection(&self) -> Result<deadpool_postgres::Client, StoreError> {

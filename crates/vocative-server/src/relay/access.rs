@@ -56,6 +56,9 @@ impl Entry {
     }
 }
 
+/// The channels that a reader must be able to read, as they were when it was last looked.
+pub(crate) type Guards = Arc<[(ChannelId, Arc<Entry>)]>;
+
 /// What is known of the channels.
 pub(crate) struct Access {
     store: Arc<dyn Store>,

@@ -85,7 +85,6 @@ async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSo
                 if may_be_written(&state.access, &outbox, item).await {
                     sink.feed(Message::text(item.text.clone())).await?;
                 }
-                outbox.written(item);
             }
             sink.flush().await
         };
@@ -107,6 +106,9 @@ async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSo
         }
         if !written {
             return;
+        }
+        for item in &items {
+            outbox.written(item);
         }
     }
 }

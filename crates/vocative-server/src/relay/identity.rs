@@ -39,6 +39,11 @@ impl Identity {
         key(self.keys.public_key())
     }
 
+    /// A name of the community for its nodes to find each other by: all have the same, no other has.
+    pub(crate) fn community(&self) -> String {
+        self.key().to_string()[..32].to_owned()
+    }
+
     /// An event by the relay, without text.
     pub(crate) fn sign(&self, kind: u32, tags: Vec<Tag>, at: Timestamp) -> Result<Event, Refused> {
         let failed = |error: nostr::error::Error| {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vocative_store::{ChannelId, Event, EventId, Position, kinds};
 
-use super::access::Entry;
+use super::access::{Entry, Guards};
 use super::outbox::{Item, Outbox};
 use super::protocol;
 
@@ -18,7 +18,7 @@ pub(crate) struct Delivery {
     pub(crate) position: Position,
     pub(crate) event: Event,
     /// The channels whose readers may see it.
-    pub(crate) guards: Arc<[(ChannelId, Arc<Entry>)]>,
+    pub(crate) guards: Guards,
     /// Only its author may see it.
     pub(crate) is_for_author: bool,
     json: OnceLock<String>,
@@ -40,7 +40,7 @@ impl Delivery {
     }
 
     /// What a reader must still be able to read when this is written; nothing if it may not see it.
-    fn guards_for(&self, outbox: &Outbox) -> Option<Arc<[(ChannelId, Arc<Entry>)]>> {
+    fn guards_for(&self, outbox: &Outbox) -> Option<Guards> {
         let keys = outbox.keys();
         // Whoever deleted something sees that, whatever became of the channel (section 1, Privacy).
         if self.event.kind == kinds::DELETION && keys.contains(&self.event.key) {

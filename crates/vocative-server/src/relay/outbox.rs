@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 use vocative::Key;
-use vocative_store::ChannelId;
 
-use super::access::Entry;
+use super::access::Guards;
 use super::protocol;
 
 /// Something to be written.
@@ -21,7 +20,7 @@ pub(crate) struct Item {
     pub(crate) text: String,
     /// The channels that its reader must be able to read when it is written, as they were when it was
     /// put here.
-    pub(crate) guards: Arc<[(ChannelId, Arc<Entry>)]>,
+    pub(crate) guards: Guards,
 }
 
 impl Item {

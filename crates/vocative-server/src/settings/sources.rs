@@ -115,7 +115,7 @@ impl Sources {
     pub fn file(&mut self, path: &str, text: &str) -> Result<(), BadSetting> {
         let bad = |error: toml::de::Error| {
             // The error quotes the line, which may hold a password; what it says and where is enough.
-            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             BadSetting { source_name: format!("{path}:{line}"), problem: error.message().to_owned() }
         };
         let table: Table = text.parse().map_err(bad)?;
@@ -285,7 +285,8 @@ mod tests {
 
     #[test]
     fn a_bad_setting_is_told_with_its_source() {
-        let table: [(&[(&'static str, &str)], &[(&str, &str)], &str, &str); 6] = [
+        type Pairs = &'static [(&'static str, &'static str)];
+        let table: [(Pairs, Pairs, &str, &str); 6] = [
             (&[("listen", "here")], &[], "", "--listen"),
             (&[], &[("VOCATIVE_LIMITS_FILTERS", "many")], "", "VOCATIVE_LIMITS_FILTERS"),
             (&[], &[], "name = 'x'\nlistne = 'y'", "vocative.toml:2"),
