@@ -2,7 +2,9 @@
 
 mod bench;
 mod demo;
+mod interop;
 mod man;
+mod npm;
 mod real_pi;
 mod run;
 mod test;
@@ -16,6 +18,7 @@ cargo xtask TASK
   demo      build the command and show an inbox over the recorded sessions
   test      every test of every surface, with formatting, lints, documentation and licences
   real-pi   install Pi under the target folder, and run only the tests that drive it
+  interop   install clients that are not ours under the target folder, and run only the tests with them
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
   fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::run(),
         Some("test") => test::run(),
         Some("real-pi") => real_pi::run(),
+        Some("interop") => interop::run(),
         Some("wasm") => wasm::run(),
         Some("bench") => bench::run(),
         Some("fuzz") => bench::fuzz(rest),
