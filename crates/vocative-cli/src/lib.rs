@@ -14,6 +14,7 @@ mod completions;
 mod conflict;
 mod conformance;
 mod context;
+mod data;
 mod files;
 mod inbox;
 mod markers;
@@ -23,6 +24,7 @@ mod place;
 mod progress;
 mod reduce;
 mod resolve;
+mod serve;
 mod show;
 mod terminal;
 mod values;
@@ -66,6 +68,8 @@ enum Command {
     Merge(reduce::MergeArgs),
     /// List every mention marker, without checking the sessions around them.
     Markers(markers::Args),
+    /// Serve a community: its relay and its storage, in this one process or on many nodes.
+    Serve(serve::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -82,6 +86,7 @@ impl Command {
             Self::Reduce(args) => reduce::run(args, context),
             Self::Merge(args) => reduce::merge(args, context),
             Self::Markers(args) => markers::run(args, context),
+            Self::Serve(args) => serve::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

@@ -5,4 +5,16 @@
 //! the documentation are those of the specification of the server.
 
 pub mod bus;
+mod relay;
+mod server;
 pub mod settings;
+
+pub use server::{Server, StartError};
+
+/// A public key as people write it: `npub1…` or 64 hex digits.
+pub(crate) fn public_key(text: &str) -> Option<vocative::Key> {
+    let key = nostr::key::PublicKey::parse(text).ok()?;
+    // Not every 32 bytes are a key.
+    key.xonly().ok()?;
+    Some(vocative::Key::from_bytes(key.to_bytes()))
+}

@@ -8,6 +8,10 @@ use std::path::PathBuf;
 
 use vocative::Key;
 
+mod sources;
+
+pub use sources::{BadSetting, Sources};
+
 /// The settings of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -26,8 +30,8 @@ pub struct Settings {
     pub owner: Option<Key>,
     /// What the community calls itself (NIP-11).
     pub name: String,
-    /// Who may create channels.
-    pub create_channels: Who,
+    /// Who may create channels. Absent: members, or everyone while there is no owner who could be first.
+    pub create_channels: Option<Who>,
     /// Whose events of kinds that the specification does not list are stored, outside channels.
     pub other_kinds: Who,
     /// Bounds on what one client may ask for.
@@ -44,6 +48,17 @@ pub enum Who {
     Members,
     /// Every key.
     Anyone,
+}
+
+impl Who {
+    /// The word for it in a file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admins => "admins",
+            Self::Members => "members",
+            Self::Anyone => "anyone",
+        }
+    }
 }
 
 /// Bounds of one node on what clients may ask for (section 1, Delivery).
@@ -90,10 +105,16 @@ impl Settings {
             public_url: None,
             owner: None,
             name: "Vocative".to_owned(),
-            create_channels: Who::Members,
+            create_channels: None,
             other_kinds: Who::Members,
             limits: Limits::default(),
         }
+    }
+
+    /// Who may create channels.
+    pub fn create_channels(&self) -> Who {
+        let default = if self.owner.is_some() { Who::Members } else { Who::Anyone };
+        self.create_channels.unwrap_or(default)
     }
 }
 
@@ -105,6 +126,12 @@ impl Secret {
     /// Hides a value.
     pub fn new(value: String) -> Self {
         Self(value)
+    }
+
+    /// Of an address the scheme, so that one sees what is set.
+    fn shown(&self) -> String {
+        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
+        format!("{scheme}://(hidden)")
     }
 
     /// The value, for whom it is meant.

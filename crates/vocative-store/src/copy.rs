@@ -15,6 +15,8 @@ pub struct Copied {
     pub channels: u64,
     /// Members of channels.
     pub members: u64,
+    /// Settings of the community, the relay's key among them.
+    pub settings: u64,
     /// Mention rows, which the destination made itself from the events.
     pub mentions: u64,
 }
@@ -33,7 +35,9 @@ const PAGE: usize = 500;
 pub async fn copy(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError> {
     let head = from.head().await?;
     let done = to.head().await?;
-    if done > head || at(from, done).await? != at(to, done).await? {
+    let is_continued =
+        done <= head && at(from, done).await? == at(to, done).await? && has_settings_of(to, from).await?;
+    if !is_continued {
         return Err(StoreError::NotContinuing);
     }
     let mut brought = 0;
@@ -59,6 +63,20 @@ async fn at(store: &dyn Store, position: Position) -> Result<Option<Record>, Sto
     Ok(page.records.into_iter().next().filter(is_there))
 }
 
+/// Whether every setting of a store is one of the other: a store that has a key of its own is another
+/// community, even while it holds no event.
+async fn has_settings_of(store: &dyn Store, other: &dyn Store) -> Result<bool, StoreError> {
+    let page = store.export(&ExportCursor::Settings(None), PAGE).await?;
+    for record in page.records {
+        if let Record::Setting(setting) = record
+            && other.setting(&setting.name).await? != Some(setting.value)
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Walks both stores side by side.
 async fn compare(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError> {
     let mut counted = Copied::default();
@@ -69,6 +87,7 @@ async fn compare(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError>
             ExportCursor::Events(_) => ("events", &mut counted.events),
             ExportCursor::Channels(_) => ("channels", &mut counted.channels),
             ExportCursor::Members(_) => ("members", &mut counted.members),
+            ExportCursor::Settings(_) => ("settings", &mut counted.settings),
             ExportCursor::Mentions(_) => ("mention rows", &mut counted.mentions),
         };
         if here.records != there.records {

@@ -72,11 +72,9 @@ impl Facts {
     pub(crate) fn of(event: &Event) -> Result<Self, Refusal> {
         check(event)?;
         let channel = channel(event)?;
-        let is_message = kinds::MESSAGES.contains(&event.kind);
         let is_edit = event.kind == kinds::EDIT;
         let target = || event.values("e").next().and_then(|id| id.parse().ok());
-        let is_searched = is_message || is_edit || event.kind == kinds::PROFILE;
-        let words = if is_searched { words::indexed(&event.content) } else { Default::default() };
+        let words = if is_searched(event.kind) { words::indexed(&event.content) } else { Default::default() };
         Ok(Self {
             address: event.address(),
             target: if is_edit { target() } else { None },
@@ -95,6 +93,11 @@ impl Facts {
         let deletes = Deletes::default();
         Ok(Self { address: None, tags: Vec::new(), words: Vec::new(), deletes, ..facts })
     }
+}
+
+/// Whether search finds the text of events of this kind.
+pub(crate) fn is_searched(kind: u32) -> bool {
+    kinds::MESSAGES.contains(&kind) || kind == kinds::EDIT || kind == kinds::PROFILE
 }
 
 /// What is left of a deleted event: where it stood and whom it named, no text.

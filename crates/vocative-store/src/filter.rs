@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use vocative::Key;
 
+use crate::event::Event;
+use crate::facts;
 use crate::value::{EventId, Timestamp};
+use crate::words;
 
 /// A filter. An absent list asks for everything, an empty list for nothing; what is given must all
 /// hold. Answers come newest first: `created_at` descending, then id ascending; search likewise.
@@ -41,7 +44,30 @@ impl Filter {
         self
     }
 
+    /// Whether it asks for this event; a query finds exactly those. Who may read it is another question.
+    pub fn matches(&self, event: &Event) -> bool {
+        fn among<V: PartialEq>(list: Option<&Vec<V>>, value: &V) -> bool {
+            list.is_none_or(|list| list.contains(value))
+        }
+        let has_tag = |(name, values): (&char, &Vec<String>)| {
+            let name = name.encode_utf8(&mut [0; 4]).to_owned();
+            event.values(&name).any(|value| values.iter().any(|wanted| wanted == value))
+        };
+        among(self.kinds.as_ref(), &event.kind)
+            && among(self.ids.as_ref(), &event.id)
+            && among(self.authors.as_ref(), &event.key)
+            && self.since.is_none_or(|since| event.created_at >= since)
+            && self.until.is_none_or(|until| event.created_at <= until)
+            && self.tags.iter().all(has_tag)
+            && self.search.as_ref().is_none_or(|search| has_words(event, search))
+    }
+
     pub(crate) fn effective_limit(&self) -> usize {
         self.limit.unwrap_or(Self::DEFAULT_LIMIT).min(Self::MAX_LIMIT)
     }
+}
+
+fn has_words(event: &Event, search: &str) -> bool {
+    let wanted = words::wanted(search);
+    !wanted.is_empty() && facts::is_searched(event.kind) && wanted.is_subset(&words::indexed(&event.content))
 }

@@ -12,6 +12,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
 use crate::value::{ChannelId, EventId, Position};
@@ -130,6 +131,16 @@ impl Store for Postgres {
             let rows = read::rows(&*self.connection().await?, &sql).await?;
             Ok(InboxPage::of(rows, limit))
         })
+    }
+
+    fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {
+        let name = name.to_owned();
+        Box::pin(async move { read::setting(&*self.connection().await?, &name).await })
+    }
+
+    fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
+        let setting = Setting { name: name.to_owned(), value: value.to_vec() };
+        Box::pin(async move { call::set_once(&*self.connection().await?, &setting).await })
     }
 
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {

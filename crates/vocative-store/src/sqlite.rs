@@ -14,6 +14,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
 use crate::value::{ChannelId, EventId, Position};
@@ -26,6 +27,7 @@ mod pool;
 mod read;
 mod row;
 mod schema;
+mod settings;
 mod writer;
 
 pub use backup::{backup, restore};
@@ -150,6 +152,16 @@ impl Store for Sqlite {
             let rows = self.readers.read(move |db| read::rows(db, &sql)).await?;
             Ok(InboxPage::of(rows, limit))
         })
+    }
+
+    fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {
+        let name = name.to_owned();
+        Box::pin(self.readers.read(move |db| settings::get(db, &name)))
+    }
+
+    fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
+        let setting = Setting { name: name.to_owned(), value: value.to_vec() };
+        Box::pin(self.writer.run(move |db| settings::set_once(db, &setting).map_err(pool::failed)))
     }
 
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {

@@ -10,6 +10,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery, MentionRow};
+use crate::setting::Setting;
 use crate::value::{ChannelId, EventId, Position};
 
 /// What a store promises to answer. A boxed future, so that a server can hold `dyn Store`.
@@ -59,6 +60,8 @@ pub enum ExportCursor {
     Channels(Option<ChannelId>),
     /// Among the members.
     Members(Option<(ChannelId, Key)>),
+    /// Among the settings.
+    Settings(Option<String>),
     /// Among the mention rows, which an import does not take: it makes them from the events.
     Mentions(Option<(Key, EventId)>),
 }
@@ -84,6 +87,8 @@ pub enum Record {
     Channel(Channel),
     /// A member of a channel.
     Member(ChannelId, Member),
+    /// A setting: a copy of a store is the same community, under the same key.
+    Setting(Setting),
     /// A mention row.
     Mention(MentionRow),
 }
@@ -141,6 +146,14 @@ pub trait Store: Send + Sync + 'static {
     /// A page of mention rows (section 5).
     fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage>;
 
+    /// What is kept under a name; nothing until it is set.
+    fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>>;
+
+    /// Keeps a value under a name unless one is kept already, and answers what is kept. Of nodes that
+    /// set it at once, all get the value of one. It is durable when it is answered, and part of every
+    /// copy and backup.
+    fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>>;
+
     /// Makes the mention rows of at most `limit` messages after a position again from the events.
     /// Answers where to go on; nothing at the end. Readers see the same rows before and after.
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>>;
@@ -166,10 +179,12 @@ impl ExportCursor {
             (Some(Record::Member(channel, member)), _) => {
                 Some(Self::Members(Some((channel.clone(), member.key))))
             }
+            (Some(Record::Setting(setting)), _) => Some(Self::Settings(Some(setting.name.clone()))),
             (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.item)))),
             (None, Self::Events(_)) => Some(Self::Channels(None)),
             (None, Self::Channels(_)) => Some(Self::Members(None)),
-            (None, Self::Members(_)) => Some(Self::Mentions(None)),
+            (None, Self::Members(_)) => Some(Self::Settings(None)),
+            (None, Self::Settings(_)) => Some(Self::Mentions(None)),
             (None, Self::Mentions(_)) => None,
         }
     }

@@ -91,6 +91,12 @@ impl Timestamp {
         Self(secs)
     }
 
+    /// The next second.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
     /// Seconds since 1970.
     pub const fn as_secs(self) -> u64 {
         self.0

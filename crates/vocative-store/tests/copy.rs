@@ -22,6 +22,7 @@ fn open(folder: &TempDir, name: &str) -> Sqlite {
 async fn filled(folder: &TempDir) -> Sqlite {
     let store = open(folder, "from.db");
     let mut random = Random::seeded();
+    store.set_once("key", b"secret").await.expect("works");
     make_channel(&store, "a", true, &[1, 2]).await;
     for run in 0..8 {
         let entries: Vec<Entry> = history(&mut random).into_iter().map(Into::into).collect();
@@ -45,6 +46,7 @@ async fn copies(from: &dyn Store, to: &dyn Store) {
     let copied = copy(from, to).await.expect("a copy");
     assert_eq!(copied.events, copied.brought + 150, "what was there is not brought again");
     assert!(copied.mentions > 0 && copied.channels == 1 && copied.members == 2, "{copied:?}");
+    assert_eq!((copied.settings, to.setting("key").await), (1, Ok(Some(b"secret".to_vec()))));
     assert_eq!(export(to).await, export(from).await);
     assert_eq!(to.head().await, from.head().await, "positions go on where the source's would");
     let again = copy(from, to).await.expect("a copy");
@@ -89,6 +91,17 @@ async fn another_destination_is_refused() {
         assert_eq!(copy(from, to).await, Err(StoreError::NotContinuing));
         assert_eq!(export(to).await, before, "nothing was written");
     }
+}
+
+#[tokio::test]
+async fn a_destination_with_a_key_of_its_own_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let (from, to) = (open(&folder, "from.db"), open(&folder, "to.db"));
+    from.set_once("key", b"here").await.expect("works");
+    append_stored(&from, &event(1, 9, 1, &[], "")).await;
+    to.set_once("key", b"there").await.expect("works");
+    assert_eq!(copy(&from, &to).await, Err(StoreError::NotContinuing));
+    assert_eq!(to.head().await, Ok(Position::START), "nothing was written");
 }
 
 #[tokio::test]

@@ -32,12 +32,18 @@ impl contract::Backend for OnServer {
         self.open().await.into()
     }
 
+    const VERSION_1: &'static str = include_str!("../src/postgres/schema.sql");
+
+    async fn run(&self, sql: &str) {
+        server::execute(&contract::Backend::address(self), &sql.replace("X'", "'\\x")).await;
+    }
+
     async fn sabotage(&self) {
         let sql = "CREATE FUNCTION sabotage() RETURNS trigger LANGUAGE plpgsql AS \
              $$ BEGIN RAISE EXCEPTION 'sabotage'; END $$; \
              CREATE TRIGGER sabotage BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.kind = 7777) \
              EXECUTE FUNCTION sabotage()";
-        server::execute(&contract::Backend::address(self), sql).await;
+        contract::Backend::run(self, sql).await;
     }
 }
 
@@ -65,7 +71,7 @@ mod nodes {
         }
         append_stored(&*place.open().await, &event(1, 9, 1, &[], "")).await;
         server::execute(&address, "INSERT INTO schema_version VALUES (99)").await;
-        let newer = StoreError::NewerSchema { found: 99, known: 1 };
+        let newer = StoreError::NewerSchema { found: 99, known: 2 };
         assert_eq!(Postgres::open(&address).await.err(), Some(newer));
     }
 

@@ -36,11 +36,17 @@ impl contract::Backend for InFile {
         Arc::clone(first)
     }
 
-    async fn sabotage(&self) {
+    const VERSION_1: &'static str = include_str!("../src/sqlite/schema.sql");
+
+    async fn run(&self, sql: &str) {
         let db = rusqlite::Connection::open(self.path()).expect("a store");
+        db.execute_batch(sql).expect("it may");
+    }
+
+    async fn sabotage(&self) {
         let sql = "CREATE TRIGGER sabotage BEFORE INSERT ON events WHEN NEW.kind = 7777 \
              BEGIN SELECT RAISE(ABORT, 'sabotage'); END";
-        db.execute_batch(sql).expect("a trigger");
+        self.run(sql).await;
     }
 }
 
@@ -98,7 +104,7 @@ mod file {
         drop(place.open().await);
         let db = rusqlite::Connection::open(place.path()).expect("a store");
         db.execute("INSERT INTO schema_version VALUES (99)", []).expect("a version");
-        let newer = StoreError::NewerSchema { found: 99, known: 1 };
+        let newer = StoreError::NewerSchema { found: 99, known: 2 };
         assert_eq!(Sqlite::open(place.path()).err(), Some(newer));
     }
 }

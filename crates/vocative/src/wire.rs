@@ -264,5 +264,8 @@ fn decimal(digits: &str) -> Option<usize> {
     (is_plain && is_short).then(|| digits.parse().ok()).flatten()
 }
 
+mod check;
 #[cfg(test)]
 mod tests;
+
+pub use check::{BadTags, check};

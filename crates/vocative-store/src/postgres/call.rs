@@ -1,7 +1,7 @@
 //! Calls of the functions that write. Each is one statement, and its own transaction.
 
 use deadpool_postgres::ClientWrapper;
-use tokio_postgres::Error;
+use tokio_postgres::{Client, Error};
 
 use super::batch::{Batch, said};
 use super::failure::failed;
@@ -9,6 +9,7 @@ use super::row;
 use crate::channel::Change;
 use crate::error::{Outcome, Refusal, StoreError};
 use crate::facts::Facts;
+use crate::setting::Setting;
 use crate::store::Record;
 use crate::value::Position;
 
@@ -54,7 +55,7 @@ pub(super) async fn import(
     head: Position,
 ) -> Result<(), StoreError> {
     let mut batch = Batch::import(head);
-    let mut changes = Vec::new();
+    let (mut changes, mut settings) = (Vec::new(), Vec::new());
     for record in records {
         match record {
             Record::Event { position, event, deleted } => {
@@ -65,6 +66,7 @@ pub(super) async fn import(
             }
             Record::Channel(channel) => changes.push(said(&Change::SetChannel(channel))),
             Record::Member(channel, member) => changes.push(said(&Change::SetMember(channel, member))),
+            Record::Setting(setting) => settings.push(setting),
             Record::Mention(_) => {}
         }
     }
@@ -74,5 +76,19 @@ pub(super) async fn import(
     })?;
     let sql = "SELECT vocative_change(said::jsonb) FROM unnest($1::text[]) AS change(said)";
     client.execute(sql, &[&changes]).await.map_err(|error| failed(&error))?;
+    for setting in settings {
+        if set_once(client, &setting).await? != setting.value {
+            return Err(StoreError::NotContinuing);
+        }
+    }
     Ok(())
+}
+
+/// Keeps the value unless there is one, and answers what is kept: what another node has set while this
+/// one waited is the value that both get.
+pub(super) async fn set_once(client: &Client, setting: &Setting) -> Result<Vec<u8>, StoreError> {
+    let sql = "INSERT INTO settings VALUES ($1, $2) \
+         ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value";
+    let kept = client.query_one(sql, &[&setting.name, &setting.value]).await;
+    row::blob(&kept.map_err(|error| failed(&error))?, 0)
 }

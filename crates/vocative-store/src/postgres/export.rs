@@ -6,6 +6,7 @@ use super::read::{int, run};
 use super::row;
 use crate::channel::Member;
 use crate::error::StoreError;
+use crate::setting::Setting;
 use crate::sql::{Arg, EVENT, ROW};
 use crate::store::{ExportCursor, ExportPage, Record};
 
@@ -34,6 +35,11 @@ pub(super) async fn page(
                  ORDER BY channel, key LIMIT $3";
             (sql.to_owned(), vec![channel.into(), Arg::Bytes(key.to_vec())], member)
         }
+        ExportCursor::Settings(after) => {
+            let after = after.as_deref().unwrap_or_default();
+            let sql = "SELECT name, value FROM settings WHERE name > $1 ORDER BY name LIMIT $2";
+            (sql.to_owned(), vec![after.into()], setting)
+        }
         ExportCursor::Mentions(after) => {
             let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
             let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
@@ -60,4 +66,9 @@ fn member(found: &Row) -> Result<Record, StoreError> {
     let channel = row::channel_id(found, 0)?;
     let channel = channel.ok_or_else(|| StoreError::Damaged("a member of no channel".to_owned()))?;
     Ok(Record::Member(channel, Member { key: row::key(found, 1)?, roles: row::json(found, 2)? }))
+}
+
+fn setting(found: &Row) -> Result<Record, StoreError> {
+    let (name, value) = (row::text(found, 0)?.to_owned(), row::blob(found, 1)?);
+    Ok(Record::Setting(Setting { name, value }))
 }

@@ -106,6 +106,11 @@ pub(super) async fn roles(
     found.first().map(|found| row::json(found, 0)).transpose()
 }
 
+pub(super) async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = run(client, "SELECT value FROM settings WHERE name = $1", &[name.into()]).await?;
+    found.first().map(|found| row::blob(found, 0)).transpose()
+}
+
 /// What does not hold between tables. The pages themselves are the server's to check.
 pub(super) async fn problems(client: &Client) -> Result<Vec<String>, StoreError> {
     let mut problems = Vec::new();

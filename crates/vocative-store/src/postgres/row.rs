@@ -51,6 +51,11 @@ fn bytes<const N: usize>(row: &Row, at: usize) -> Result<[u8; N], StoreError> {
     bytes.try_into().map_err(unreadable)
 }
 
+/// Bytes of any number.
+pub(super) fn blob(row: &Row, at: usize) -> Result<Vec<u8>, StoreError> {
+    row.try_get(at).map_err(unreadable)
+}
+
 pub(super) fn key(row: &Row, at: usize) -> Result<Key, StoreError> {
     bytes(row, at).map(Key::from_bytes)
 }

@@ -4,10 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, 
 
 use super::apply::{self, Touched};
 use super::pool::failed;
-use super::{changes, row};
+use super::{changes, row, settings};
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::facts::Facts;
+use crate::setting::Setting;
 use crate::sql::{EVENT, ROW};
 use crate::store::{ExportCursor, ExportPage, Record};
 use crate::value::Position;
@@ -37,6 +38,13 @@ pub(super) fn page(db: &Connection, cursor: &ExportCursor, limit: usize) -> rusq
                 let channel: String = found.get(0)?;
                 let member = Member { key: row::key(found, 1)?, roles: row::json(found, 2)? };
                 Ok(Record::Member(row::channel_id(&channel, 0)?, member))
+            })?
+        }
+        ExportCursor::Settings(after) => {
+            let after = after.as_deref().unwrap_or_default();
+            let sql = "SELECT name, value FROM settings WHERE name > ?1 ORDER BY name LIMIT ?2";
+            records(db, sql, params![after, most], |found| {
+                Ok(Record::Setting(Setting { name: found.get(0)?, value: found.get(1)? }))
             })?
         }
         ExportCursor::Mentions(after) => {
@@ -87,6 +95,11 @@ pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) 
             Record::Channel(channel) => changes::set_channel(&tx, &channel).map_err(failed)?,
             Record::Member(channel, member) => {
                 changes::set_member(&tx, &channel, &member).map_err(failed)?;
+            }
+            Record::Setting(setting) => {
+                if settings::set_once(&tx, &setting).map_err(failed)? != setting.value {
+                    return Err(StoreError::NotContinuing);
+                }
             }
             Record::Mention(_) => {}
         }

@@ -6,7 +6,7 @@ use super::pool::failed;
 use crate::error::StoreError;
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("settings.sql")];
 
 /// Brings the store to the latest version.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {

@@ -15,6 +15,7 @@ pub mod naive;
 pub mod order;
 pub mod privacy;
 pub mod random;
+pub mod settings;
 
 /// A place where a store of one backend is kept for a test.
 pub trait Backend: Sized {
@@ -24,6 +25,10 @@ pub trait Backend: Sized {
     fn address(&self) -> String;
     /// Opens what is at an address.
     fn open_at(address: &str) -> impl Future<Output = Box<dyn Store>>;
+    /// The tables as the first release made them.
+    const VERSION_1: &'static str;
+    /// Runs SQL in the place itself, with bytes written as `X'00'`.
+    fn run(&self, sql: &str) -> impl Future<Output = ()>;
     /// Makes the database itself fail on events of kind 7777.
     fn sabotage(&self) -> impl Future<Output = ()>;
 
@@ -49,6 +54,7 @@ macro_rules! contract {
             privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets;
             inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row;
             history: rows_are_those_of_a_naive_reading;
+            settings: the_first_value_stays, nodes_agree_on_one_value, a_store_of_version_1_gets_settings;
             crash: what_was_acknowledged_is_there, child;
         );
     };

@@ -1,0 +1,166 @@
+//! Who is in which channel, kept close by (section 1, Privacy).
+//!
+//! The store decides what stored reads show. What is written and what is delivered live is decided here,
+//! from what the store said last: an entry is dropped as soon as this node sees a change of its channel,
+//! and what it allowed is asked again. Where other nodes may make changes, an entry is trusted no longer
+//! than [`Access::LEASE`] after this node last had everything that was committed; whoever removes a member
+//! waits that long before it says that it is done.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, watch};
+use vocative::Key;
+use vocative_store::{Channel, ChannelId, Roles, Store, StoreError};
+
+/// The role of those who manage a channel.
+pub(crate) const ADMIN: &str = "admin";
+
+/// A channel and its members, as of some moment.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The channel; none if there is none of this name.
+    pub(crate) channel: Option<Channel>,
+    members: HashMap<Key, Roles>,
+    is_outdated: AtomicBool,
+}
+
+impl Entry {
+    /// The channel, if it can be used at all.
+    pub(crate) fn living(&self) -> Option<&Channel> {
+        self.channel.as_ref().filter(|channel| !channel.deleted)
+    }
+
+    /// The roles of a member; none for others.
+    pub(crate) fn roles(&self, key: Key) -> Option<&Roles> {
+        self.living().and(self.members.get(&key))
+    }
+
+    /// Whether a key manages the channel.
+    pub(crate) fn is_admin(&self, key: Key) -> bool {
+        self.roles(key).is_some_and(|roles| roles.contains(ADMIN))
+    }
+
+    /// Whether someone with these keys reads the channel.
+    pub(crate) fn may_read(&self, keys: &[Key]) -> bool {
+        self.living().is_some_and(|channel| {
+            !channel.is_for_members() || keys.iter().any(|key| self.members.contains_key(key))
+        })
+    }
+
+    /// Whether a change of the channel has been seen since.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.is_outdated.load(Ordering::Acquire)
+    }
+}
+
+/// What is known of the channels.
+pub(crate) struct Access {
+    store: Arc<dyn Store>,
+    known: Mutex<HashMap<ChannelId, Arc<Entry>>>,
+    /// Counts the changes seen, so that what was read before one is not kept after it.
+    changes: AtomicU64,
+    freshness: Option<Freshness>,
+}
+
+/// How recent this node's knowledge of what other nodes did is.
+struct Freshness {
+    as_of: watch::Sender<Instant>,
+    wanted: Notify,
+}
+
+impl Access {
+    /// How long knowledge is trusted that other nodes may have made wrong.
+    pub(crate) const LEASE: Duration = Duration::from_millis(400);
+    /// How long whoever takes a right away waits for the other nodes: the lease, and slack for the way
+    /// from a check to the socket.
+    pub(crate) const FENCE: Duration = Duration::from_millis(500);
+
+    /// Knows nothing yet. `is_shared`: whether other nodes write to the same store.
+    pub(crate) fn new(store: Arc<dyn Store>, is_shared: bool) -> Self {
+        let freshness =
+            is_shared.then(|| Freshness { as_of: watch::Sender::new(Instant::now()), wanted: Notify::new() });
+        Self { store, known: Mutex::default(), changes: AtomicU64::new(0), freshness }
+    }
+
+    /// A channel as it is now.
+    pub(crate) async fn channel(&self, id: &ChannelId) -> Result<Arc<Entry>, StoreError> {
+        self.fresh().await;
+        self.as_known(id).await
+    }
+
+    /// A channel as far as this node has seen; for delivery itself, by which it sees.
+    pub(crate) async fn as_known(&self, id: &ChannelId) -> Result<Arc<Entry>, StoreError> {
+        loop {
+            if let Some(entry) = self.lock().get(id) {
+                return Ok(Arc::clone(entry));
+            }
+            let before = self.changes.load(Ordering::Acquire);
+            let channel = self.store.channel(id).await?;
+            let members = match &channel {
+                Some(_) => self.store.members(id).await?,
+                None => Vec::new(),
+            };
+            let is_known = channel.is_some();
+            let members = members.into_iter().map(|member| (member.key, member.roles)).collect();
+            let entry = Arc::new(Entry { channel, members, is_outdated: AtomicBool::new(false) });
+            let mut known = self.lock();
+            if self.changes.load(Ordering::Acquire) == before {
+                // Names of channels that do not exist come from strangers, who must not fill the memory.
+                if is_known {
+                    known.insert(id.clone(), Arc::clone(&entry));
+                }
+                return Ok(entry);
+            }
+        }
+    }
+
+    /// What was known of a channel is no longer so.
+    pub(crate) fn has_changed(&self, id: &ChannelId) {
+        let mut known = self.lock();
+        self.changes.fetch_add(1, Ordering::Release);
+        if let Some(entry) = known.remove(id) {
+            entry.is_outdated.store(true, Ordering::Release);
+        }
+    }
+
+    /// Waits until knowledge is as recent as it must be.
+    pub(crate) async fn fresh(&self) {
+        let Some(freshness) = &self.freshness else { return };
+        let is_recent = |as_of: &Instant| as_of.elapsed() < Self::LEASE;
+        if is_recent(&freshness.as_of.borrow()) {
+            return;
+        }
+        freshness.wanted.notify_one();
+        // The sender lives as long as this does.
+        let _ = freshness.as_of.subscribe().wait_for(is_recent).await;
+    }
+
+    /// Everything that was committed by this moment has been seen.
+    pub(crate) fn is_fresh_as_of(&self, moment: Instant) {
+        if let Some(freshness) = &self.freshness {
+            freshness.as_of.send_replace(moment);
+        }
+    }
+
+    /// Ends when someone waits for newer knowledge.
+    pub(crate) async fn wanted(&self) {
+        match &self.freshness {
+            Some(freshness) => freshness.wanted.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until no node acts on what was so before.
+    pub(crate) async fn fence(&self) {
+        if self.freshness.is_some() {
+            tokio::time::sleep(Self::FENCE).await;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ChannelId, Arc<Entry>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

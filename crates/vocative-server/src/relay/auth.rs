@@ -1,0 +1,101 @@
+//! Proof that a key is at the other end of a connection (NIP-42).
+
+use nostr::event::{Event, Kind};
+use nostr::nips::nip42::is_valid_auth_event;
+use nostr::types::RelayUrl;
+use vocative_store::Timestamp;
+
+use super::protocol::Refused;
+
+/// How far the time of a proof may be off, in seconds.
+const TOLERANCE: u64 = 10 * 60;
+
+/// Where clients say that they are connected to.
+#[derive(Clone, Debug)]
+pub(crate) enum PublicUrl {
+    /// As it was set.
+    Set(RelayUrl),
+    /// Not set: any name of this machine, with the port that is listened on.
+    Loopback {
+        /// The port.
+        port: u16,
+    },
+}
+
+impl PublicUrl {
+    fn is(&self, named: &RelayUrl) -> bool {
+        match self {
+            Self::Set(url) => named.as_str_without_trailing_slash() == url.as_str_without_trailing_slash(),
+            Self::Loopback { port } => {
+                let authority = named.as_str_without_trailing_slash().strip_prefix("ws://");
+                let named_port = authority.and_then(|rest| rest.rsplit_once(':'));
+                let is_port = match named_port {
+                    Some((_, digits)) => digits == port.to_string(),
+                    None => *port == 80,
+                };
+                named.is_localhost() && is_port
+            }
+        }
+    }
+}
+
+/// Checks a proof whose signature has been verified, against the challenge of its connection.
+pub(crate) fn check(proof: &Event, url: &PublicUrl, challenge: &str, now: Timestamp) -> Result<(), Refused> {
+    if proof.kind != Kind::Authentication {
+        return Err(Refused::invalid("AUTH takes an event of kind 22242"));
+    }
+    if proof.created_at.as_secs().abs_diff(now.as_secs()) > TOLERANCE {
+        return Err(Refused::invalid("created_at is more than 10 minutes off"));
+    }
+    let relays = proof.tags.iter().filter(|tag| tag.kind() == "relay").filter_map(|tag| tag.content());
+    let mut named = relays.filter_map(|relay| RelayUrl::parse(relay).ok());
+    let Some(named) = named.next().filter(|named| url.is(named)) else {
+        return Err(Refused::invalid("the `relay` tag does not name this relay"));
+    };
+    if !is_valid_auth_event(proof, &named, challenge) {
+        return Err(Refused::invalid("the `challenge` tag does not hold the challenge of this connection"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use nostr::event::{EventBuilder, FinalizeEvent, Kind, Tag};
+    use nostr::key::Keys;
+    use nostr::types::{RelayUrl, Timestamp as At};
+    use vocative_store::Timestamp;
+
+    use super::{PublicUrl, check};
+
+    #[test]
+    fn a_proof_is_for_this_relay_this_connection_and_now() {
+        let keys = Keys::generate();
+        let set = PublicUrl::Set(RelayUrl::parse("wss://chat.example.com/").expect("a URL"));
+        let loopback = PublicUrl::Loopback { port: 7787 };
+        let table = [
+            (&set, "wss://chat.example.com", "c", 22_242, 1000, true),
+            (&set, "wss://Chat.Example.com:443/", "c", 22_242, 1600, true),
+            (&set, "wss://chat.example.com", "c", 22_242, 1601, false),
+            (&set, "wss://chat.example.com", "c", 22_242, 399, false),
+            (&set, "wss://chat.example.com", "d", 22_242, 1000, false),
+            (&set, "wss://chat.example.com", "c", 1, 1000, false),
+            (&set, "wss://chat.example.com.evil.net", "c", 22_242, 1000, false),
+            (&set, "ws://chat.example.com", "c", 22_242, 1000, false),
+            (&set, "wss://chat.example.com/other", "c", 22_242, 1000, false),
+            (&set, "", "c", 22_242, 1000, false),
+            (&loopback, "ws://localhost:7787/", "c", 22_242, 1000, true),
+            (&loopback, "ws://127.0.0.1:7787", "c", 22_242, 1000, true),
+            (&loopback, "ws://[::1]:7787", "c", 22_242, 1000, true),
+            (&loopback, "ws://127.0.0.1:7788", "c", 22_242, 1000, false),
+            (&loopback, "ws://example.com:7787", "c", 22_242, 1000, false),
+        ];
+        for (url, relay, challenge, kind, at, expected) in table {
+            let tags =
+                [["relay", relay], ["challenge", challenge]].map(|tag| Tag::parse(tag).expect("a tag"));
+            let proof = EventBuilder::new(Kind::from(kind), "").tags(tags).custom_created_at(At::from(at));
+            let proof = proof.finalize(&keys).expect("it signs");
+            let checked = check(&proof, url, "c", Timestamp::from_secs(1000));
+            assert_eq!(checked.is_ok(), expected, "{relay} {challenge} {kind} {at}: {checked:?}");
+        }
+    }
+}

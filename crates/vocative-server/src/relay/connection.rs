@@ -1,0 +1,409 @@
+//! One client: its messages in, answers and events out.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use governor::DefaultDirectRateLimiter;
+use tokio::task::JoinSet;
+use vocative_store::{Event, EventId, Filter, Reader, kinds};
+
+use super::access::Access;
+use super::auth::{self, PublicUrl};
+use super::live::Live;
+use super::outbox::{Item, Outbox};
+use super::protocol::{self, Accepted, Reason, Refused, Request};
+use super::state::{Decision, State};
+use super::subscriptions::Handle;
+use super::{admission, limits};
+
+/// The longest message: a request with many long filters.
+pub(crate) const MESSAGE: usize = 1024 * 1024;
+/// Events of one connection that may wait for the store at once; then its messages wait.
+const IN_FLIGHT: usize = 1024;
+/// Keys that may authenticate on one connection.
+const KEYS: usize = 16;
+/// Events with a wrong id or signature before a connection is closed.
+const FORGERIES: u32 = 10;
+/// How often a silent client is asked whether it is there, and how long it has to answer.
+const PING: Duration = Duration::from_secs(30);
+/// How long a client that is being dropped has to read the last words.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What is said where a channel cannot be read, whether it exists or not.
+const UNREADABLE: &str = "this key may not read the channel, or there is none of this name";
+
+/// Serves a client until it goes, the node stops, or it must be dropped.
+pub(crate) async fn serve(state: Arc<State>, url: PublicUrl, socket: WebSocket, address: IpAddr) {
+    metrics::counter!("vocative_connections_total").increment(1);
+    let gauge = metrics::gauge!("vocative_connections");
+    let (mut sink, stream) = socket.split();
+    let Some(slot) = state.limiter.connect(address) else {
+        let says = Reason::RateLimited.says("this address has as many connections as it may");
+        let _ = sink.send(Message::text(protocol::notice(&says))).await;
+        let _ = sink.send(close(close_code::POLICY, "too many connections")).await;
+        return;
+    };
+    gauge.increment(1.0);
+    let outbox = Arc::new(Outbox::new(state.settings.limits.pending_bytes));
+    let writer = write(Arc::clone(&state), Arc::clone(&outbox), sink);
+    let mut connection = Connection::new(state, url, outbox, slot);
+    tokio::select! {
+        () = connection.read(stream) => {}
+        () = writer => {}
+    }
+    connection.end();
+    gauge.decrement(1.0);
+}
+
+fn close(code: u16, reason: &'static str) -> Message {
+    Message::Close(Some(CloseFrame { code, reason: reason.into() }))
+}
+
+/// Writes what waits, as long as the client reads.
+async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSocket, Message>) {
+    loop {
+        let items = tokio::select! {
+            items = outbox.take() => items,
+            () = tokio::time::sleep(PING) => {
+                if sink.send(Message::Ping(Default::default())).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+        };
+        let writing = async {
+            for item in &items {
+                if outbox.is_over() && !is_last_word(item) {
+                    break;
+                }
+                if may_be_written(&state.access, &outbox, item).await {
+                    sink.feed(Message::text(item.text.clone())).await?;
+                }
+                outbox.written(item);
+            }
+            sink.flush().await
+        };
+        // A reader that takes nothing while it is dropped is not waited for.
+        let written = tokio::select! {
+            written = writing => written.is_ok(),
+            () = outbox.over() => false,
+        };
+        if outbox.is_over() {
+            metrics::counter!("vocative_slow_readers_total").increment(1);
+            let last = async {
+                for item in outbox.take().await {
+                    sink.send(Message::text(item.text)).await?;
+                }
+                sink.send(close(close_code::POLICY, "the connection reads too slowly")).await
+            };
+            let _ = tokio::time::timeout(LAST_WORDS, last).await;
+            return;
+        }
+        if !written {
+            return;
+        }
+    }
+}
+
+fn is_last_word(item: &Item) -> bool {
+    item.text.starts_with("[\"NOTICE\"")
+}
+
+/// Whether its reader may still see what was put for it. What a key may read can change while an event
+/// waits; nothing is written on a right that is gone.
+async fn may_be_written(access: &Access, outbox: &Outbox, item: &Item) -> bool {
+    if item.guards.is_empty() {
+        return true;
+    }
+    access.fresh().await;
+    for (channel, entry) in item.guards.iter() {
+        if entry.is_outdated() {
+            match access.channel(channel).await {
+                Ok(now) if now.may_read(&outbox.keys()) => {}
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+struct Connection {
+    state: Arc<State>,
+    url: PublicUrl,
+    outbox: Arc<Outbox>,
+    challenge: String,
+    open: HashMap<String, (Handle, Arc<Live>)>,
+    answering: JoinSet<()>,
+    storing: FuturesUnordered<BoxFuture<'static, (EventId, Result<Accepted, Refused>)>>,
+    requests: DefaultDirectRateLimiter,
+    forgeries: u32,
+    _slot: limits::Slot,
+}
+
+impl Connection {
+    fn new(state: Arc<State>, url: PublicUrl, outbox: Arc<Outbox>, slot: limits::Slot) -> Self {
+        let challenge = nostr::key::Keys::generate().public_key().to_hex();
+        let requests = state.limiter.connection();
+        Self {
+            state,
+            url,
+            outbox,
+            challenge,
+            open: HashMap::new(),
+            answering: JoinSet::new(),
+            storing: FuturesUnordered::new(),
+            requests,
+            forgeries: 0,
+            _slot: slot,
+        }
+    }
+
+    /// Reads messages and acts on them; ends when there are no more or none is wanted.
+    async fn read(&mut self, mut stream: SplitStream<WebSocket>) {
+        self.outbox.push(protocol::challenge(&self.challenge));
+        let state = Arc::clone(&self.state);
+        let mut stopped = std::pin::pin!(state.stopped());
+        loop {
+            let has_room = self.storing.len() < IN_FLIGHT;
+            tokio::select! {
+                message = stream.next(), if has_room => match message {
+                    Some(Ok(Message::Text(text))) => {
+                        if !self.message(&text).await {
+                            break;
+                        }
+                    }
+                    Some(Ok(Message::Binary(_))) => {
+                        self.outbox.push(protocol::notice("invalid: messages are text"));
+                    }
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Close(_))) | None => break,
+                    Some(Err(error)) => {
+                        self.outbox.push(protocol::notice(&Reason::Invalid.says(error)));
+                        break;
+                    }
+                },
+                Some((id, outcome)) = self.storing.next() => self.answer(&id, &outcome),
+                Some(_) = self.answering.join_next() => {}
+                () = &mut stopped => break,
+            }
+        }
+        self.settle().await;
+        if self.state.is_stopping() {
+            for (_, live) in self.open.values() {
+                live.close(Some("error: the relay stops; connect again"));
+            }
+        }
+        // What was answered is written before the connection goes, if its reader reads.
+        let _ = tokio::time::timeout(LAST_WORDS, self.outbox.drained()).await;
+    }
+
+    /// Waits for what is being stored, and answers for it.
+    async fn settle(&mut self) {
+        while let Some((id, outcome)) = self.storing.next().await {
+            self.answer(&id, &outcome);
+        }
+    }
+
+    fn answer(&self, id: &EventId, outcome: &Result<Accepted, Refused>) {
+        let word = match outcome {
+            Ok(Accepted::Stored) => "stored",
+            Ok(Accepted::Duplicate) => "duplicate",
+            Err(refused) => refused.reason.as_str(),
+        };
+        metrics::counter!("vocative_events_total", "outcome" => word).increment(1);
+        self.outbox.push(protocol::ok(id, outcome));
+    }
+
+    /// Acts on one message. `false` when the connection must end.
+    async fn message(&mut self, text: &str) -> bool {
+        match Request::parse(text) {
+            Ok(Request::Event(event)) => return self.event(*event).await,
+            Ok(Request::Auth(proof)) => return self.auth(&proof),
+            Ok(Request::Subscribe(id, filters)) => self.subscribe(id, filters).await,
+            Ok(Request::Count(id, filters)) => self.count(id, filters).await,
+            Ok(Request::Close(id)) => self.unsubscribe(&id, None),
+            Err(misunderstood) => self.outbox.push(misunderstood.answer()),
+        }
+        true
+    }
+
+    async fn event(&mut self, event: nostr::event::Event) -> bool {
+        let is_genuine = event.verify().is_ok();
+        let event = protocol::stored_event(event);
+        let id = event.id;
+        if !is_genuine {
+            let refused = Refused::invalid("the id or the signature is wrong");
+            self.answer(&id, &Err(refused));
+            return self.forged();
+        }
+        if !self.state.limiter.may_publish(event.key) {
+            let refused = Refused::new(Reason::RateLimited, "this key publishes too often; wait a second");
+            self.answer(&id, &Err(refused));
+            return true;
+        }
+        let depends = admission::depends_on_order(event.kind);
+        if depends {
+            self.settle().await;
+        }
+        match self.state.admit(event, &self.outbox.keys()).await {
+            Ok(Decision::Stored) => self.answer(&id, &Ok(Accepted::Duplicate)),
+            Err(refused) => self.answer(&id, &Err(refused)),
+            Ok(Decision::Admitted(admitted)) => {
+                let state = Arc::clone(&self.state);
+                let storing = async move { (id, state.commit(admitted).await) };
+                self.storing.push(storing.boxed());
+                if depends {
+                    self.settle().await;
+                }
+            }
+        }
+        true
+    }
+
+    fn forged(&mut self) -> bool {
+        self.forgeries += 1;
+        if self.forgeries == FORGERIES {
+            self.outbox.push(protocol::notice("invalid: too many forged events; the connection is closed"));
+        }
+        self.forgeries < FORGERIES
+    }
+
+    fn auth(&mut self, proof: &nostr::event::Event) -> bool {
+        let id = EventId::from_bytes(proof.id.to_bytes());
+        if proof.verify().is_err() {
+            let refused = Refused::invalid("the id or the signature is wrong");
+            self.outbox.push(protocol::ok(&id, &Err(refused)));
+            return self.forged();
+        }
+        let keys = self.outbox.keys();
+        let key = protocol::key(proof.pubkey);
+        let checked = auth::check(proof, &self.url, &self.challenge, self.state.now()).and_then(|()| {
+            if keys.len() >= KEYS && !keys.contains(&key) {
+                return Err(Refused::restricted(format!("at most {KEYS} keys on one connection")));
+            }
+            Ok(Accepted::Stored)
+        });
+        if checked.is_ok() {
+            self.outbox.add_key(key);
+        }
+        self.outbox.push(protocol::ok(&id, &checked));
+        true
+    }
+
+    /// Whether a request with these filters may be made at all.
+    async fn may_ask(&mut self, filters: &[Filter]) -> Result<(), Refused> {
+        let keys = self.outbox.keys();
+        if !self.state.limiter.may_request(&keys, &self.requests) {
+            return Err(Refused::new(Reason::RateLimited, "too many requests; wait a second"));
+        }
+        let most = self.state.settings.limits.filters;
+        if filters.len() > most {
+            return Err(Refused::invalid(format!("at most {most} filters in one request")));
+        }
+        let named: HashSet<&str> = filters.iter().flat_map(named_channels).collect();
+        let reader = Reader::Keys(keys.to_vec());
+        for name in named {
+            let may_read = match name.parse() {
+                Ok(channel) => self.state.store.may_read(&reader, &channel).await?,
+                Err(_) => false,
+            };
+            if !may_read {
+                let reason = if keys.is_empty() { Reason::AuthRequired } else { Reason::Restricted };
+                return Err(Refused::new(reason, UNREADABLE));
+            }
+        }
+        Ok(())
+    }
+
+    async fn subscribe(&mut self, id: String, filters: Vec<Filter>) {
+        self.unsubscribe(&id, None);
+        let most = self.state.settings.limits.subscriptions;
+        let may = match self.may_ask(&filters).await {
+            Ok(()) if self.open.len() >= most => Err(Refused::new(
+                Reason::RateLimited,
+                format!("at most {most} subscriptions on one connection"),
+            )),
+            may => may,
+        };
+        if let Err(refused) = may {
+            return self.outbox.push(protocol::closed(&id, &refused.to_string()));
+        }
+        let after = self.state.known();
+        let live = Arc::new(Live::new(id.clone(), Arc::clone(&self.outbox), after));
+        let handle = self.state.subscribe(filters.clone(), Arc::clone(&live));
+        self.open.insert(id, (handle, Arc::clone(&live)));
+        let reader = Reader::Keys(self.outbox.keys().to_vec());
+        let state = Arc::clone(&self.state);
+        self.answering.spawn(async move {
+            if let Err(refused) = show_stored(&state, &reader, &filters, &live).await {
+                live.close(Some(&refused.to_string()));
+                state.unsubscribe(handle);
+            }
+        });
+    }
+
+    async fn count(&mut self, id: String, filters: Vec<Filter>) {
+        if let Err(refused) = self.may_ask(&filters).await {
+            return self.outbox.push(protocol::closed(&id, &refused.to_string()));
+        }
+        let reader = Reader::Keys(self.outbox.keys().to_vec());
+        let (state, outbox) = (Arc::clone(&self.state), Arc::clone(&self.outbox));
+        self.answering.spawn(async move {
+            let answer = match state.store.count(&reader, &filters).await {
+                Ok(count) => protocol::counted(&id, count),
+                Err(error) => protocol::closed(&id, &Refused::from(error).to_string()),
+            };
+            outbox.push(answer);
+        });
+    }
+
+    fn unsubscribe(&mut self, id: &str, says: Option<&str>) {
+        if let Some((handle, live)) = self.open.remove(id) {
+            self.state.unsubscribe(handle);
+            live.close(says);
+        }
+    }
+
+    /// The client is gone.
+    fn end(&mut self) {
+        let ids: Vec<String> = self.open.keys().cloned().collect();
+        for id in ids {
+            self.unsubscribe(&id, None);
+        }
+    }
+}
+
+/// The channels that a filter names: those of messages, and those that the relay describes.
+fn named_channels(filter: &Filter) -> impl Iterator<Item = &str> {
+    let describes = |kinds: &Vec<u32>| {
+        !kinds.is_empty() && kinds.iter().all(|kind| kinds::CHANNEL_METADATA.contains(kind))
+    };
+    let by_d = filter.kinds.as_ref().is_some_and(describes).then(|| filter.tags.get(&'d')).flatten();
+    filter.tags.get(&'h').into_iter().chain(by_d).flatten().map(String::as_str)
+}
+
+/// Writes what is stored, newest first, each event once; then what came meanwhile.
+async fn show_stored(state: &State, reader: &Reader, filters: &[Filter], live: &Live) -> Result<(), Refused> {
+    let mut events: Vec<Event> = Vec::new();
+    for filter in filters {
+        events.extend(state.store.query(reader, filter).await?);
+    }
+    if filters.len() > 1 {
+        events.sort_unstable_by_key(|event| (std::cmp::Reverse(event.created_at), event.id));
+        events.dedup_by_key(|event| event.id);
+    }
+    let until = state.store.head().await?;
+    for event in &events {
+        if !live.write_stored(event).await {
+            return Ok(());
+        }
+    }
+    live.open(events.iter().map(|event| event.id).collect(), until, state.delivered());
+    Ok(())
+}
