@@ -2,6 +2,7 @@
 
 mod bench;
 mod demo;
+mod load;
 mod man;
 mod real_pi;
 mod run;
@@ -18,6 +19,8 @@ cargo xtask TASK
   real-pi   install Pi under the target folder, and run only the tests that drive it
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
+  load      put relays under load beside their peers: cargo xtask load [MODE] [ARGUMENT ...], --help
+  peers     install those peers under the target folder
   fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
   corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
   man       write the man pages to target/man";
@@ -31,6 +34,8 @@ fn main() -> ExitCode {
         Some("real-pi") => real_pi::run(),
         Some("wasm") => wasm::run(),
         Some("bench") => bench::run(),
+        Some("load") => load::run(rest),
+        Some("peers") => load::peers(),
         Some("fuzz") => bench::fuzz(rest),
         Some("corpus") => bench::corpus(rest),
         Some("man") => man::run(),

@@ -26,9 +26,9 @@ pub(crate) enum Kind {
     VocativePostgres,
     /// nostr-rs-relay on SQLite.
     NostrRs,
-    /// rust-nostr's LocalRelay on LMDB.
+    /// rust-nostr's LocalRelay on LMDB, from its crates.
     RustNostrLmdb,
-    /// rust-nostr's LocalRelay in memory.
+    /// rust-nostr's LocalRelay in memory, from its Python package.
     RustNostrMemory,
 }
 
@@ -50,7 +50,7 @@ const LIFTED: &[(&str, &str)] = &[
     ("VOCATIVE_LIMITS_CONNECTIONS_PER_ADDRESS", "100000"),
 ];
 
-/// rust-nostr's relay as a program.
+/// The relay of rust-nostr's Python package as a program.
 const RUST_NOSTR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/rust_nostr.py");
 
 /// How long a relay may take until it listens.
@@ -88,7 +88,8 @@ impl Kind {
         let path = match self {
             Self::Vocative | Self::VocativePostgres => programs.vocative.clone(),
             Self::NostrRs => programs.peers.join("bin/nostr-rs-relay"),
-            Self::RustNostrLmdb | Self::RustNostrMemory => programs.peers.join("venv/bin/python"),
+            Self::RustNostrLmdb => programs.peers.join("bin/rust-nostr-relay"),
+            Self::RustNostrMemory => programs.peers.join("venv/bin/python"),
         };
         // A Python of an environment is known by its link, which is therefore not followed.
         path.is_file().then(|| std::path::absolute(&path).unwrap_or(path))
@@ -99,7 +100,7 @@ impl Kind {
         const SDK: &str = "from importlib.metadata import version; print('nostr-sdk', version('nostr-sdk'))";
         let mut command = Command::new(self.program(programs)?);
         match self {
-            Self::RustNostrLmdb | Self::RustNostrMemory => command.args(["-c", SDK]),
+            Self::RustNostrMemory => command.args(["-c", SDK]),
             _ => command.arg("--version"),
         };
         let output = command.output().ok()?;
@@ -123,7 +124,8 @@ impl Relay {
         match kind {
             Kind::Vocative | Kind::VocativePostgres => {
                 command.args(["serve", "--listen", &listen(port), "--data"]).arg(folder.path());
-                command.args(["--owner", &owner.public_key().to_hex()]).envs(LIFTED.iter().copied());
+                command.args(["--owner", &owner.public_key().to_hex()]);
+                command.envs(LIFTED.iter().copied()).env("VOCATIVE_LOG", "warn");
                 if let Some(database) = &database {
                     command.args(["--database", &database.url("postgres")]);
                 }
@@ -134,7 +136,7 @@ impl Relay {
                 command.env("RUST_LOG", "warn");
             }
             Kind::RustNostrLmdb => {
-                command.args([RUST_NOSTR, &port.to_string()]).arg(folder.path());
+                command.arg(port.to_string()).arg(folder.path());
             }
             Kind::RustNostrMemory => {
                 command.args([RUST_NOSTR, &port.to_string()]);

@@ -168,13 +168,28 @@ impl Bench {
         Ok(Self { relays, programs: programs.clone(), shape: cli.shape, report, sound: true })
     }
 
-    /// Starts a relay and lets the writers in.
-    async fn start(&self, kind: Kind, cast: &Cast) -> Result<Relay, String> {
-        let relay = Relay::start(kind, &self.programs, &cast.owner)?;
-        let mut socket = connection::open(relay.address).await?;
-        let set_up = connection::publish(&mut socket, &cast.set_up()?).await;
-        set_up.map_err(|error| format!("{}, setting up: {error}", kind.name()))?;
-        Ok(relay)
+    /// Starts a relay and lets the writers in. A peer that fails is written down; ours ends the run.
+    async fn start(&mut self, kind: Kind, cast: &Cast) -> Result<Option<Relay>, String> {
+        let start = async {
+            let relay = Relay::start(kind, &self.programs, &cast.owner)?;
+            let mut socket = connection::open(relay.address).await?;
+            connection::publish(&mut socket, &cast.set_up()?).await?;
+            Ok(relay)
+        };
+        let started = start.await;
+        self.or_written_down(kind, started)
+    }
+
+    fn or_written_down<T>(&mut self, kind: Kind, result: Result<T, String>) -> Result<Option<T>, String> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if kind.is_ours() => Err(format!("{}: {error}", kind.name())),
+            Err(error) => {
+                let line = error.lines().next().unwrap_or_default();
+                self.report.row(&[kind.name().to_owned(), format!("not measured: {line}")]);
+                Ok(None)
+            }
+        }
     }
 
     fn sign(&mut self, cast: &Cast, count: usize) -> Result<Rc<Batch>, String> {
@@ -206,7 +221,7 @@ impl Bench {
         self.report
             .table(&title, &["relay", "events/s acknowledged", "OK", "generator", "relay CPU", "faults"]);
         for kind in self.relays.clone() {
-            let relay = self.start(kind, &cast).await?;
+            let Some(relay) = self.start(kind, &cast).await? else { continue };
             let sockets = ingest::connect(relay.address, plan).await?;
             let run = Run::new(batch.clone());
             let mut outcome = ingest::closed_loop(sockets, run, options.in_flight, plan).await;
@@ -244,7 +259,7 @@ impl Bench {
             let batch = self.sign(&cast, plan.events(schedule))?;
             let mut kept_up = Vec::new();
             for kind in kinds {
-                let relay = self.start(kind, &cast).await?;
+                let Some(relay) = self.start(kind, &cast).await? else { continue };
                 let sockets = ingest::connect(relay.address, plan).await?;
                 let run = Run::new(batch.clone());
                 let mut outcome = ingest::open_loop(sockets, run, schedule, plan).await;
@@ -289,7 +304,7 @@ impl Bench {
             let batch = self.sign(&cast, plan.events(schedule))?;
             let mut delivered = Vec::new();
             for kind in kinds {
-                let relay = self.start(kind, &cast).await?;
+                let Some(relay) = self.start(kind, &cast).await? else { continue };
                 let subscriptions = fanout::one_channel(&cast, &batch, subscribers);
                 let found = self.deliver(&relay, &batch, subscriptions, connections, schedule, plan).await?;
                 let Some(mut found) = found else { continue };
@@ -342,7 +357,7 @@ impl Bench {
         ];
         self.report.table(&title, &head);
         for kind in self.relays.clone() {
-            let relay = self.start(kind, &cast).await?;
+            let Some(relay) = self.start(kind, &cast).await? else { continue };
             let wanted = fanout::mixed(&cast, &batch, subscriptions);
             let found = self.deliver(&relay, &batch, wanted, connections, schedule, plan).await?;
             let Some(mut found) = found else { continue };
@@ -372,7 +387,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Subscribes and publishes. A peer that refuses is written down; ours ends the run.
+    /// Subscribes and publishes.
     async fn deliver(
         &mut self,
         relay: &Relay,
@@ -383,14 +398,8 @@ impl Bench {
         plan: Plan,
     ) -> Result<Option<fanout::Fanout>, String> {
         let run = Run::new(batch.clone());
-        match fanout::measure(relay, run, subscriptions, connections, schedule, plan).await {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if relay.kind.is_ours() => Err(error),
-            Err(error) => {
-                self.report.row(&[relay.kind.name().to_owned(), error]);
-                Ok(None)
-            }
-        }
+        let found = fanout::measure(relay, run, subscriptions, connections, schedule, plan).await;
+        self.or_written_down(relay.kind, found)
     }
 
     async fn durability(&mut self, options: &Durability) -> Result<(), String> {
@@ -399,11 +408,12 @@ impl Bench {
         let title = "Whether OK means synced";
         self.report.table(title, &["relay", "OK after a sync of its own", "syncs seen in all", "faults"]);
         for kind in self.relays.clone() {
-            let relay = self.start(kind, &cast).await?;
+            let Some(relay) = self.start(kind, &cast).await? else { continue };
             let mut socket = connection::open(relay.address).await?;
             // What the set-up left to be written in the background is not to be taken for an event's.
             sleep(Duration::from_secs(1)).await;
-            let found = durability::measure(&mut socket, &batch).await?;
+            let found = durability::measure(&mut socket, &batch).await;
+            let Some(found) = self.or_written_down(kind, found)? else { continue };
             let calls: Vec<String> =
                 found.calls.iter().map(|(name, count)| format!("{count} {name}")).collect();
             let calls = if calls.is_empty() { "none".to_owned() } else { calls.join(", ") };
