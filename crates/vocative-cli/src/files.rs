@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use vocative_pi::discover::session_files;
+use vocative_pi::store::CACHE_NAME;
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
@@ -30,6 +31,12 @@ pub(crate) fn or_sessions(paths: Vec<PathBuf>, context: &Context) -> Result<Vec<
 /// The folder of reduced artifacts, if there is one.
 pub(crate) fn reduced(context: &Context) -> Option<PathBuf> {
     context.environment.reduced_dir().filter(|folder| folder.is_dir())
+}
+
+/// Where it is kept what was read of the files, on a machine that Pi is used on.
+pub(crate) fn cache(context: &Context) -> Option<PathBuf> {
+    context.environment.agent_dir().filter(|folder| folder.is_dir())?;
+    Some(context.environment.reduced_dir()?.join(CACHE_NAME))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {

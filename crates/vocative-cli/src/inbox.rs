@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use vocative::Login;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::query::Query;
-use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp};
+use vocative_pi::{Library, Options, Purpose, Reader, Reduction, Reference, ReferenceKey, Source, Timestamp};
 
 use crate::classify::{self, Classifier, Message, Settings, Verdict};
 use crate::context::{Context, Style};
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Ask a model what each message holds: see VOCATIVE_MODEL_URL and VOCATIVE_MODEL below
     #[arg(long)]
     classify: bool,
+    /// Read everything, whatever an earlier run has read
+    #[arg(long)]
+    verify: bool,
     /// Read files of other agents too, which begin with a title line
     #[arg(long)]
     lenient: bool,
@@ -72,7 +75,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     };
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
-    let (reduction, mut outcome) = gather(&files, options, context);
+    let (reduction, mut outcome) = gather(&files, options, args.verify, context);
     for conflict in reduction.conflicts() {
         conflict::tell(conflict, &files, context);
         outcome = Outcome::Conflict;
@@ -127,23 +130,25 @@ fn inputs(args: &Args, context: &Context) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads the evidence of all files; an invalid file is told and contributes nothing.
-pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context) -> (Reduction, Outcome) {
-    let inputs = Inputs::new(options);
+fn gather(files: &[PathBuf], options: Options, verify: bool, context: &mut Context) -> (Reduction, Outcome) {
+    let (reader, mut keeper) = match files::cache(context) {
+        Some(cache) => {
+            let (reader, keeper) = Reader::with_cache(options, Purpose::Query, &cache, verify);
+            (reader, Some(keeper))
+        }
+        None => (Reader::new(options, Purpose::Query), None),
+    };
     let mut progress = Progress::new(context, files.len());
     let mut reduction = Reduction::default();
     let mut outcome = Outcome::Done;
-    let work = |place: usize, path: &Path| {
-        let mut problems = Vec::new();
-        let mut note = |problem: Problem| problems.push(problem);
-        let part = inputs.read_evidence(place as u32, path, &mut note);
-        (part, problems)
-    };
-    let read = parallel::in_order(files, work, |place, (part, problems)| -> Result<(), Infallible> {
-        for problem in &problems {
+    let work = |place: usize, path: &Path| reader.read(place as u32, path);
+    let read = parallel::in_order(files, work, |place, mut read| -> Result<(), Infallible> {
+        keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
+        for problem in &read.problems {
             context.problem(&files[place], problem);
         }
-        match part {
-            Some(part) => reduction.absorb(part),
+        match read.part {
+            Some(part) => reduction.absorb(part.reduction),
             None => outcome = Outcome::Problems,
         }
         progress.step();
@@ -152,6 +157,9 @@ pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context)
     match read {
         Ok(()) => {}
         Err(never) => match never {},
+    }
+    if let Some(keeper) = keeper {
+        keeper.finish(&reader);
     }
     (reduction, outcome)
 }

@@ -37,6 +37,6 @@ pub use json::Scratch;
 pub use line::{LineKind, MARKER_TYPE, REDUCTION_TYPE, check_line};
 pub use marker::{Marker, Person};
 pub use problem::{Code, Fault, Problem};
-pub use reader::{Keeper, Part, ReadFile, Reader};
+pub use reader::{Keeper, Part, Purpose, ReadFile, Reader};
 pub use reduction::{Conflict, Origin, Reduction, Reference, ReferenceKey};
 pub use time::Timestamp;

@@ -267,7 +267,7 @@ mod tests {
                     format!("{}{space}:{space}{value}", spelled(name, key))
                 };
                 let data = r#"{"schemaVersion":1,"actor":{"id":"github:a","handle":"A"},"recipients":[{"id":"github:b","handle":"b"}],"target":{"sessionId":"s","entryId":"e"}}"#;
-                let mut fields = vec![
+                let mut fields = [
                     field("type", escaped[0], spelled(TYPES[kind], escaped[1])),
                     field("customType", escaped[2], spelled(CUSTOM[custom], escaped[3])),
                     field("data", 0, data.to_owned()),
