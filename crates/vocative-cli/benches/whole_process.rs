@@ -93,13 +93,14 @@ fn main() {
     measure("vocative reduce, everything read", RUNS, vocative, &verify);
     measure("vocative reduce, nothing new", RUNS, vocative, &["reduce", folder, "-o", artifact]);
     let agent = format!("PI_CODING_AGENT_DIR={}", agent.display());
+    let sessions = format!("PI_CODING_AGENT_SESSION_DIR={folder}");
     let inbox = |name: &str, more: &[&str]| {
-        let arguments = [&[agent.as_str(), vocative, "inbox", "--me", "github:user5"], more].concat();
-        measure(name, RUNS, "env", &arguments);
+        let own = [&agent, &sessions, vocative, "inbox", "--me", "github:user5"];
+        measure(name, RUNS, "env", &[&own, more].concat());
     };
-    inbox("vocative inbox, everything read", &["--verify", folder]);
-    inbox("vocative inbox, nothing new", &[folder]);
-    inbox("vocative inbox of the artifact, everything read", &["--verify", artifact]);
+    inbox("vocative inbox, everything read", &["--verify"]);
+    inbox("vocative inbox, nothing new: the index", &[]);
+    inbox("vocative inbox of a folder named, nothing new: the cache", &[folder]);
     inbox("vocative inbox of the artifact, nothing new", &[artifact]);
     measure("DuckDB, explicit columns", 2, "python3", &["-c", DUCKDB, folder]);
     measure("Node, JSON.parse of each line", 2, "node", &["-e", NODE, folder]);

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use vocative_pi::discover::session_files;
-use vocative_pi::store::CACHE_NAME;
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
@@ -33,10 +32,11 @@ pub(crate) fn reduced(context: &Context) -> Option<PathBuf> {
     context.environment.reduced_dir().filter(|folder| folder.is_dir())
 }
 
-/// Where it is kept what was read of the files, on a machine that Pi is used on.
-pub(crate) fn cache(context: &Context) -> Option<PathBuf> {
+/// The file of this name in the folder of reduced artifacts, where what was read is kept; none
+/// where Pi is not used, since no folder is made there.
+pub(crate) fn kept(name: &str, context: &Context) -> Option<PathBuf> {
     context.environment.agent_dir().filter(|folder| folder.is_dir())?;
-    Some(context.environment.reduced_dir()?.join(CACHE_NAME))
+    Some(context.environment.reduced_dir()?.join(name))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {

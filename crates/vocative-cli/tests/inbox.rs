@@ -120,20 +120,22 @@ impl Lab {
     /// What the inbox says twice, the second time of what it knows. It has to be what it says
     /// without a cache, on a machine where Pi has no folder, and what it says of everything.
     fn ask(&self, more: &str) -> (i32, Vec<String>, Vec<String>) {
+        let folders = [self.path("sessions"), self.path("chi/reduced")];
+        let folders = folders.iter().filter(|folder| folder.is_dir());
+        let folders = folders.map(|folder| folder.to_str().unwrap()).collect::<Vec<_>>().join(" ");
         let ask = |home: &Path, more: &str| {
-            let folders = [self.path("sessions"), self.path("chi/reduced")];
-            let folders = folders.iter().filter(|folder| folder.is_dir());
-            let folders: Vec<_> = folders.map(|folder| folder.to_str().unwrap()).collect();
-            let ran = run(home, &format!("inbox --json --me github:b {more} {}", folders.join(" ")));
+            let ran = run(home, &format!("inbox --json --me github:b {more}"));
             (ran.code, ran.out, ran.err)
         };
         let nowhere = home();
-        let plain = ask(nowhere.path(), more);
+        let plain = ask(nowhere.path(), &format!("{more} {folders}"));
         assert_eq!(fs::read_dir(nowhere.path()).unwrap().count(), 0, "a folder was made");
-        for _ in 0..2 {
-            assert_eq!(ask(self.0.path(), more), plain, "with the cache");
+        // The cache alone is asked about folders that are named, and the index before it about Pi's.
+        for more in
+            [format!("{more} {folders}"), more.to_owned(), more.to_owned(), format!("--verify {more}")]
+        {
+            assert_eq!(ask(self.0.path(), &more), plain, "{more}");
         }
-        assert_eq!(ask(self.0.path(), &format!("--verify {more}")), plain, "with --verify");
         let codes =
             json_lines(&plain.2).iter().map(|line| line["code"].as_str().unwrap().to_owned()).collect();
         (plain.0, entries(&plain.1), codes)
@@ -185,10 +187,13 @@ fn the_cache_changes_no_answer() {
     fs::remove_file(lab.path("sessions/other.jsonl")).unwrap();
     assert_eq!(lab.ask("--from github:eve").1, none);
     // Without the cache, and with one that cannot be read or written, the answer is the same.
+    lab.write("text.jsonl", &session("s2", ""));
+    lab.write("named.jsonl", &session("s1", &(mention(1, "s1") + &mention(2, "s1"))));
     let expected = lab.ask("");
-    for name in [".vocative-cache.records", ".vocative-cache.trees"] {
+    assert_eq!((expected.0, expected.1.len(), expected.2.len()), (0, 4, 0));
+    for name in [".vocative-cache.records", ".vocative-cache.trees", ".vocative-index"] {
         let cache = lab.path("chi/reduced").join(name);
-        for rubbish in ["", "vocative offset cache 2\nrubbish\n"] {
+        for rubbish in ["", "vocative offset cache 2\nrubbish\n", "vocative index 1 x\nrubbish\n"] {
             fs::write(&cache, rubbish).unwrap();
             assert_eq!(lab.ask(""), expected);
         }
@@ -204,6 +209,53 @@ fn the_cache_changes_no_answer() {
     fs::remove_dir_all(lab.path("chi")).unwrap();
     fs::write(lab.path("chi"), "in the way").unwrap();
     assert_eq!(lab.ask("").1, expected.1);
+}
+
+#[test]
+fn a_fresh_index_answers_alone() {
+    let lab = Lab::new();
+    let to = |people: &[&str]| {
+        let lines = [
+            user_at("u1", "", 1, "x"),
+            marker("m1", "u1", "s1", "u1", people),
+            user_at("u2", "m1", 2, "y"),
+            marker("m2", "u2", "s1", "u2", &["B"]),
+        ];
+        header("s1") + "\n" + &file(&lines)
+    };
+    lab.write("s.jsonl", &to(&["B", "C"]));
+    let ask = |arguments: &str| entries(&run(lab.0.path(), &format!("inbox --json {arguments}")).out);
+    assert_eq!(ask("--me github:b"), ["u2", "u1"]);
+    // Nothing else is asked, or the rubbish would be gone.
+    let cache = lab.path("chi/reduced/.vocative-cache.records");
+    fs::write(&cache, "rubbish").unwrap();
+    let is_asked_alone = || fs::read_to_string(&cache).unwrap() == "rubbish";
+    assert_eq!(ask("--me github:b"), ["u2", "u1"]);
+    assert_eq!(ask("--me github:c"), ["u1"]);
+    assert_eq!(ask("--me github:d"), [""; 0]);
+    assert_eq!(ask("--me github:b --limit 1"), ["u2"]);
+    assert_eq!(ask("--me github:b --until 2026-11-30T17:28:00.002Z"), ["u1"]);
+    assert_eq!(ask("--me github:b --from github:c"), [""; 0]);
+    assert!(is_asked_alone());
+    // What is damaged is not relied on: neither the line of places nor that of a person.
+    let index = lab.path("chi/reduced/.vocative-index");
+    let text = fs::read_to_string(&index).unwrap();
+    for (whole, damaged) in [("\"b\":", "\"d\":"), ("\"u2\"", "\"u1\"")] {
+        assert!(text.contains(whole));
+        fs::write(&index, text.replacen(whole, damaged, 1)).unwrap();
+        fs::write(&cache, "rubbish").unwrap();
+        assert_eq!(ask("--me github:b"), ["u2", "u1"]);
+        assert!(!is_asked_alone());
+    }
+    // Nor is it fresh for a changed file, or for another limit.
+    for more in ["--max-line 100000", "--verify", "--lenient", ""] {
+        fs::write(&cache, "rubbish").unwrap();
+        if more.is_empty() {
+            lab.append("s.jsonl", &file(&[label("l1", "m2")]));
+        }
+        run(lab.0.path(), &format!("inbox --me github:b {more}"));
+        assert_eq!(is_asked_alone(), more == "--lenient", "{more}");
+    }
 }
 
 #[test]

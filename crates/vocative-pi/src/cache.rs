@@ -35,7 +35,7 @@ const SAMPLE: u64 = 4096;
 pub(crate) struct Stamp {
     device: u64,
     inode: u64,
-    size: u64,
+    pub(crate) size: u64,
     mtime: (i64, i64),
     ctime: (i64, i64),
 }
@@ -115,7 +115,7 @@ pub(crate) struct Cache {
 
 /// A checksum against accidents: folded 128-bit products of eight bytes at a time, which is many
 /// times as fast as a cryptographic digest. Whoever can write the cache can write artifacts too.
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
@@ -133,7 +133,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// The digest of the first and the last bytes that were read of a file.
-fn sample(mut file: &File, covered: u64) -> io::Result<String> {
+pub(crate) fn sample(mut file: &File, covered: u64) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(2 * SAMPLE as usize);
     for start in [0, covered.saturating_sub(SAMPLE)] {
         file.seek(SeekFrom::Start(start))?;
@@ -302,12 +302,13 @@ fn trees_path(path: &Path) -> PathBuf {
     path.with_extension("trees")
 }
 
-fn new_path(path: &Path) -> PathBuf {
+/// Where a file is written before it takes the place of the one at this path.
+pub(crate) fn new_path(path: &Path) -> PathBuf {
     path.with_added_extension(format!("{}.new", std::process::id()))
 }
 
 /// A file that only its owner may read: it tells who named whom.
-fn create(path: &Path) -> io::Result<BufWriter<File>> {
+pub(crate) fn create(path: &Path) -> io::Result<BufWriter<File>> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod fetch;
 pub mod findings;
 pub mod ids;
+pub mod index;
 pub mod input;
 mod json;
 pub mod line;
