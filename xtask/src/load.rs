@@ -9,13 +9,21 @@ use crate::run::{Result, cargo, command, root, step, succeeds, target};
 const PYTHON_RELAY: &str = "nostr-sdk==0.45.1";
 const NOSTR_RS: &str = "0.8.12";
 
+/// What is written when nothing in particular is asked for.
+const RECORD: &str = "crates/vocative-load/RECORD.md";
+
 /// Builds the relay and the generator, and runs it; the arguments are the generator's.
 pub(crate) fn run(arguments: &[String]) -> Result {
-    let build = ["build", "--release", "--package", "vocative-cli", "--package", "vocative-load"];
-    step("build", &mut cargo(&build))?;
+    // One by one: together they would share the features of their dependencies.
+    for package in ["vocative-cli", "vocative-load"] {
+        step(&format!("build {package}"), &mut cargo(&["build", "--release", "--package", package]))?;
+    }
     let programs = target().join("release");
     let mut load = command(&programs.join("vocative-load").to_string_lossy(), &[]);
     load.args(arguments).arg("--vocative").arg(programs.join("vocative")).arg("--peers").arg(peers_folder());
+    if arguments.is_empty() {
+        load.args(["--record", RECORD]);
+    }
     step("load", &mut load)
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{SinkExt, StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -21,6 +21,9 @@ use crate::relays::Relay;
 use crate::schedule::Schedule;
 use crate::times::Times;
 use crate::wire::{self, Said};
+
+/// Connections that are opened at the same time.
+const AT_ONCE: usize = 50;
 
 /// A subscription: its filter, and the events that it is owed.
 pub(crate) struct Subscription {
@@ -116,11 +119,13 @@ pub(crate) async fn measure(
     let mut memory = Memory { before: resident(relay.process()), ..Memory::default() };
     let begin = Instant::now();
     let mut deliveries = Deliveries::default();
-    let mut sockets = Vec::with_capacity(connections);
-    let share = subscriptions.len().div_ceil(connections);
-    for part in subscriptions.chunks(share) {
-        sockets.push(subscribe(relay.address, part, &mut deliveries).await?);
-    }
+    let numbered: Vec<(usize, Subscription)> = subscriptions
+        .into_iter()
+        .map(|subscription| (deliveries.subscribe(subscription.events.clone()), subscription))
+        .collect();
+    let parts = numbered.chunks(numbered.len().div_ceil(connections).max(1));
+    let opening = stream::iter(parts).map(|part| subscribe(relay.address, part)).buffer_unordered(AT_ONCE);
+    let sockets: Vec<Socket> = opening.try_collect().await?;
     let subscribing = begin.elapsed();
     memory.subscribed = resident(relay.process());
 
@@ -190,14 +195,9 @@ impl Readers {
 }
 
 /// Opens a connection with these subscriptions, each called by its number.
-async fn subscribe(
-    address: SocketAddr,
-    part: &[Subscription],
-    deliveries: &mut Deliveries,
-) -> Result<Socket, String> {
+async fn subscribe(address: SocketAddr, part: &[(usize, Subscription)]) -> Result<Socket, String> {
     let mut socket = connection::open(address).await?;
-    for subscription in part {
-        let number = deliveries.subscribe(subscription.events.clone());
+    for (number, subscription) in part {
         let request = json!(["REQ", number.to_string(), subscription.filter]).to_string();
         socket.feed(Message::text(request)).await.map_err(|error| error.to_string())?;
     }

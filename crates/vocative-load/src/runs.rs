@@ -1,9 +1,11 @@
 //! The measurements: each starts every relay anew on an empty store, one after another, with the same
 //! signed events.
 
+use std::iter;
 use std::rc::Rc;
 use std::time::Duration;
 
+use clap::Parser;
 use tokio::time::sleep;
 
 use crate::cast::{Batch, Cast, Shape};
@@ -117,17 +119,18 @@ pub(crate) async fn all(cli: Cli) -> Result<bool, String> {
     Ok(bench.sound)
 }
 
-/// The whole record.
+/// The whole record, as one would ask for its parts.
+const EVERYTHING: [&[&str]; 5] = [
+    &["durability"],
+    &["ingest"],
+    &["ingest", "--rate", "1000,2500,5000,7500,10000"],
+    &["fanout"],
+    &["connections"],
+];
+
 fn everything() -> Vec<Mode> {
-    let ingest = Ingest { connections: 50, rate: Vec::new(), in_flight: 32, seconds: 20, events: 300_000 };
-    let open = Ingest { rate: vec![1_000, 2_500, 5_000, 7_500, 10_000], ..ingest.clone() };
-    vec![
-        Mode::Durability(Durability { events: 50 }),
-        Mode::Ingest(ingest),
-        Mode::Ingest(open),
-        Mode::Fanout(Fanout { subscribers: 1_000, connections: 1_000, rate: vec![10, 50, 100], seconds: 10 }),
-        Mode::Connections(Connections { connections: 1_000, subscriptions: 10_000, rate: 500, seconds: 20 }),
-    ]
+    let parse = |arguments: &&[&str]| Cli::parse_from(iter::once("load").chain(arguments.iter().copied()));
+    EVERYTHING.iter().filter_map(|arguments| parse(arguments).mode).collect()
 }
 
 impl Bench {
