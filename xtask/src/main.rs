@@ -3,6 +3,7 @@
 mod bench;
 mod demo;
 mod interop;
+mod load;
 mod man;
 mod npm;
 mod real_pi;
@@ -21,6 +22,8 @@ cargo xtask TASK
   interop   install clients that are not ours under the target folder, and run only the tests with them
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
+  load      put relays under load beside their peers: cargo xtask load [MODE] [ARGUMENT ...], --help
+  peers     install those peers under the target folder
   fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
   corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
   man       write the man pages to target/man";
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         Some("interop") => interop::run(),
         Some("wasm") => wasm::run(),
         Some("bench") => bench::run(),
+        Some("load") => load::run(rest),
+        Some("peers") => load::peers(),
         Some("fuzz") => bench::fuzz(rest),
         Some("corpus") => bench::corpus(rest),
         Some("man") => man::run(),

@@ -116,7 +116,10 @@ fn check(event: &Event) -> Result<(), Refusal> {
         return Err(Refusal::BadTime);
     }
     let in_tags: usize = values().map(|value| value.len() + 3).sum();
-    if event.content.len() > CONTENT || event.content.len() + in_tags > EVENT || event.tags.len() > TAGS {
+    let is_too_large = event.content.len() + in_tags > EVENT || event.tags.len() > TAGS;
+    // What the relay itself says of a channel names all of its members, however many there are.
+    let is_list = kinds::CHANNEL_METADATA.contains(&event.kind);
+    if event.content.len() > CONTENT || (is_too_large && !is_list) {
         return Err(Refusal::TooLarge);
     }
     if event.content.contains('\0') || values().any(|value| value.contains('\0')) {

@@ -24,7 +24,7 @@ mod value;
 mod words;
 
 pub use channel::{Change, Channel, ChannelKind, Member, Reader, Roles};
-pub use copy::{Copied, copy};
+pub use copy::{Copied, Progress, Watch, copy, copy_watched};
 pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::Filter;

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use vocative::Tag;
 use vocative_store::{
-    Change, Channel, ChannelId, ChannelKind, Entry, Event, EventId, Filter, Member, Reader, Roles, kinds,
+    Change, Channel, ChannelId, ChannelKind, Entry, Event, EventId, Filter, Member, Outcome, Reader, Refusal,
+    Roles, kinds,
 };
 
 use super::access::{self, ADMIN};
@@ -267,7 +268,14 @@ pub(crate) async fn describe(state: &State, id: &ChannelId) -> Result<(), Refuse
         if entries.is_empty() {
             return Ok(());
         }
-        state.append(entries).await?;
+        for outcome in state.append(entries).await? {
+            // Another node was faster; what it wrote is looked at next.
+            if let Outcome::Refused(refusal) = outcome
+                && !matches!(refusal, Refusal::Superseded { .. })
+            {
+                return Err(Refused::new(Reason::Error, refusal.to_string()));
+            }
+        }
     }
     Err(Refused::new(Reason::Error, "the description of the channel changes too fast"))
 }

@@ -15,6 +15,7 @@ const READERS: usize = 8;
 
 /// Opens a connection that may write.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    create(path)?;
     let db = Connection::open(path).map_err(failed)?;
     db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
     db.set_prepared_statement_cache_capacity(128);
@@ -24,6 +25,19 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     )
     .map_err(failed)?;
     Ok(db)
+}
+
+/// Makes an empty file that nobody else may read, unless there is one: a store holds the relay's key.
+/// SQLite gives the files that it makes beside it the same rights.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(of_io(&error)),
+        _ => Ok(()),
+    }
 }
 
 /// Connections for reading, opened when first needed and kept.
@@ -41,6 +55,17 @@ impl Pool {
     pub(super) fn new(path: PathBuf) -> Self {
         let idle = Idle { path, connections: Mutex::new(Vec::new()) };
         Self { idle: Arc::new(idle), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// A single connection, which sees what is committed now and nothing that comes later.
+    pub(super) fn snapshot(path: PathBuf) -> Result<Self, StoreError> {
+        let db = connect_reader(&path)?;
+        super::schema::is_current(&db)?;
+        // A transaction sees what stands when it first reads.
+        db.execute_batch("BEGIN").map_err(failed)?;
+        db.query_row("SELECT position FROM head", [], |_| Ok(())).map_err(failed)?;
+        let idle = Idle { path, connections: Mutex::new(vec![db]) };
+        Ok(Self { idle: Arc::new(idle), permits: Arc::new(Semaphore::new(1)) })
     }
 
     /// Runs a read on a thread that may block.
