@@ -16,6 +16,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use nostr::types::RelayUrl;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use vocative_store::{Store, StoreError};
 
 use crate::bus::Bus;
@@ -77,6 +78,8 @@ pub struct Server {
 struct Node {
     relay: Relay,
     metrics: Option<PrometheusHandle>,
+    /// Every open connection of the relay has a receiver.
+    connections: watch::Sender<()>,
 }
 
 impl Server {
@@ -103,7 +106,11 @@ impl Server {
         // One recorder for the process: a second node in it records with the first.
         let metrics = PrometheusBuilder::new().install_recorder().ok();
         let relay = Relay::start(settings, url, address.port(), store, bus).await?;
-        Ok(Self { listener, node: Arc::new(Node { relay, metrics }), address })
+        Ok(Self {
+            listener,
+            node: Arc::new(Node { relay, metrics, connections: watch::Sender::new(()) }),
+            address,
+        })
     }
 
     /// Where it listens.
@@ -124,7 +131,7 @@ impl Server {
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .with_state(Arc::clone(&node));
-        let (stopping, stopped) = tokio::sync::watch::channel(false);
+        let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);
         let graceful = async move {
             stop.await;
@@ -135,8 +142,14 @@ impl Server {
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         let serving = axum::serve(listener, service).with_graceful_shutdown(graceful);
         let mut stopped = stopped;
+        let serving = async {
+            serving.await?;
+            // What has become a WebSocket is not among what that waited for.
+            node.connections.closed().await;
+            Ok(())
+        };
         let result = tokio::select! {
-            result = serving.into_future() => result,
+            result = serving => result,
             () = late(&mut stopped) => {
                 tracing::warn!("some connections did not end in time");
                 Ok(())
@@ -151,7 +164,7 @@ impl Server {
 }
 
 /// Ends when connections have had their time after the node began to stop.
-async fn late(stopped: &mut tokio::sync::watch::Receiver<bool>) {
+async fn late(stopped: &mut watch::Receiver<bool>) {
     if stopped.wait_for(|is_stopped| *is_stopped).await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -186,10 +199,15 @@ async fn root(
         return (headers, node.relay.information()).into_response();
     }
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => upgrade
-            .max_message_size(MESSAGE)
-            .max_frame_size(MESSAGE)
-            .on_upgrade(move |socket| async move { node.relay.serve(socket, address.ip()).await }),
+        Ok(upgrade) => upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE).on_upgrade({
+            let open = node.connections.subscribe();
+            move |socket| async move {
+                node.relay.serve(socket, address.ip()).await;
+                // In this order: whoever waits for the last connection then has the node to itself.
+                drop(node);
+                drop(open);
+            }
+        }),
         Err(_) => {
             let says = "This is a Nostr relay: connect a client to it by WebSocket.\n";
             (StatusCode::UPGRADE_REQUIRED, says).into_response()
