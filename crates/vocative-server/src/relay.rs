@@ -25,7 +25,9 @@ mod live;
 mod outbox;
 mod protocol;
 mod state;
+mod stored;
 mod subscriptions;
+mod writer;
 
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;

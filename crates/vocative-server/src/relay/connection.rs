@@ -3,23 +3,23 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::extract::ws::{Message, WebSocket, close_code};
 use futures_util::future::BoxFuture;
-use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
+use futures_util::stream::{FuturesUnordered, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use governor::DefaultDirectRateLimiter;
 use tokio::task::JoinSet;
-use vocative_store::{Event, EventId, Filter, Reader, kinds};
+use vocative_store::{EventId, Filter, Reader, kinds};
 
-use super::access::Access;
 use super::auth::{self, PublicUrl};
 use super::live::Live;
-use super::outbox::{Item, Outbox};
+use super::outbox::Outbox;
 use super::protocol::{self, Accepted, Reason, Refused, Request};
 use super::state::{Decision, State};
+use super::stored::show_stored;
 use super::subscriptions::Handle;
+use super::writer::{LAST_WORDS, Writer, close};
 use super::{admission, limits};
 
 /// The longest message: a request with many long filters.
@@ -30,10 +30,6 @@ const IN_FLIGHT: usize = 1024;
 const KEYS: usize = 16;
 /// Events with a wrong id or signature before a connection is closed.
 const FORGERIES: u32 = 10;
-/// How often a silent client is asked whether it is there, and how long it has to answer.
-const PING: Duration = Duration::from_secs(30);
-/// How long a client that is being dropped has to read the last words.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is said where a channel cannot be read, whether it exists or not.
 const UNREADABLE: &str = "this key may not read the channel, or there is none of this name";
@@ -51,88 +47,16 @@ pub(crate) async fn serve(state: Arc<State>, url: PublicUrl, socket: WebSocket, 
     };
     gauge.increment(1.0);
     let outbox = Arc::new(Outbox::new(state.settings.limits.pending_bytes));
-    let writer = write(Arc::clone(&state), Arc::clone(&outbox), sink);
+    let writer = Writer::new(Arc::clone(&state), Arc::clone(&outbox), sink);
     let mut connection = Connection::new(state, url, outbox, slot);
     tokio::select! {
+        // Reading may write too, what the socket has taken already: the writer looks first whether it may.
+        biased;
+        () = writer.run() => {}
         () = connection.read(stream) => {}
-        () = writer => {}
     }
     connection.end();
     gauge.decrement(1.0);
-}
-
-fn close(code: u16, reason: &'static str) -> Message {
-    Message::Close(Some(CloseFrame { code, reason: reason.into() }))
-}
-
-/// Writes what waits, as long as the client reads.
-async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSocket, Message>) {
-    loop {
-        let items = tokio::select! {
-            items = outbox.take() => items,
-            () = tokio::time::sleep(PING) => {
-                if sink.send(Message::Ping(Default::default())).await.is_err() {
-                    return;
-                }
-                continue;
-            }
-        };
-        let writing = async {
-            for item in &items {
-                if outbox.is_over() && !is_last_word(item) {
-                    break;
-                }
-                if may_be_written(&state.access, &outbox, item).await {
-                    sink.feed(Message::text(item.text.clone())).await?;
-                }
-            }
-            sink.flush().await
-        };
-        // A reader that takes nothing while it is dropped is not waited for.
-        let written = tokio::select! {
-            written = writing => written.is_ok(),
-            () = outbox.over() => false,
-        };
-        if outbox.is_over() {
-            metrics::counter!("vocative_slow_readers_total").increment(1);
-            let last = async {
-                for item in outbox.take().await {
-                    sink.send(Message::text(item.text)).await?;
-                }
-                sink.send(close(close_code::POLICY, "the connection reads too slowly")).await
-            };
-            let _ = tokio::time::timeout(LAST_WORDS, last).await;
-            return;
-        }
-        if !written {
-            return;
-        }
-        for item in &items {
-            outbox.written(item);
-        }
-    }
-}
-
-fn is_last_word(item: &Item) -> bool {
-    item.text.starts_with("[\"NOTICE\"")
-}
-
-/// Whether its reader may still see what was put for it. What a key may read can change while an event
-/// waits; nothing is written on a right that is gone.
-async fn may_be_written(access: &Access, outbox: &Outbox, item: &Item) -> bool {
-    if item.guards.is_empty() {
-        return true;
-    }
-    access.fresh().await;
-    for (channel, entry) in item.guards.iter() {
-        if entry.is_outdated() {
-            match access.channel(channel).await {
-                Ok(now) if now.may_read(&outbox.keys()) => {}
-                _ => return false,
-            }
-        }
-    }
-    true
 }
 
 struct Connection {
@@ -258,8 +182,15 @@ impl Connection {
             Err(refused) => self.answer(&id, &Err(refused)),
             Ok(Decision::Admitted(admitted)) => {
                 let state = Arc::clone(&self.state);
-                let storing = async move { (id, state.commit(admitted).await) };
-                self.storing.push(storing.boxed());
+                let storing = async move { state.commit(admitted).await };
+                self.storing.push(if depends {
+                    // What follows from a change happens whether or not the client stays.
+                    let storing = tokio::spawn(storing);
+                    let failed = |_| Err(Refused::new(Reason::Error, "the node could not finish this"));
+                    async move { (id, storing.await.unwrap_or_else(failed)) }.boxed()
+                } else {
+                    async move { (id, storing.await) }.boxed()
+                });
                 if depends {
                     self.settle().await;
                 }
@@ -388,24 +319,4 @@ fn named_channels(filter: &Filter) -> impl Iterator<Item = &str> {
     };
     let by_d = filter.kinds.as_ref().is_some_and(describes).then(|| filter.tags.get(&'d')).flatten();
     filter.tags.get(&'h').into_iter().chain(by_d).flatten().map(String::as_str)
-}
-
-/// Writes what is stored, newest first, each event once; then what came meanwhile.
-async fn show_stored(state: &State, reader: &Reader, filters: &[Filter], live: &Live) -> Result<(), Refused> {
-    let mut events: Vec<Event> = Vec::new();
-    for filter in filters {
-        events.extend(state.store.query(reader, filter).await?);
-    }
-    if filters.len() > 1 {
-        events.sort_unstable_by_key(|event| (std::cmp::Reverse(event.created_at), event.id));
-        events.dedup_by_key(|event| event.id);
-    }
-    let until = state.store.head().await?;
-    for event in &events {
-        if !live.write_stored(event).await {
-            return Ok(());
-        }
-    }
-    live.open(events.iter().map(|event| event.id).collect(), until, state.delivered());
-    Ok(())
 }

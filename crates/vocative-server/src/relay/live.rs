@@ -110,13 +110,14 @@ impl Live {
     }
 
     /// Writes a stored event, when there is room for it. `false` when nothing is wanted any more.
-    pub(crate) async fn write_stored(&self, event: &Event) -> bool {
+    pub(crate) async fn write_stored(&self, event: &Event, guards: Guards) -> bool {
         self.outbox.room().await;
         // The state is held while the message is put, so that none follows a `CLOSED`.
         let state = self.lock();
         let is_wanted = matches!(*state, State::Waiting(_)) && !self.outbox.is_over();
         if is_wanted {
-            self.outbox.push(protocol::event_message(&self.id, &protocol::event_json(event)));
+            let text = protocol::event_message(&self.id, &protocol::event_json(event));
+            self.outbox.push_guarded(Item { text, guards });
         }
         is_wanted
     }
@@ -202,7 +203,7 @@ mod tests {
         live.deliver(&delivery(2));
         live.deliver(&delivery(3));
         for n in [4, 2, 1] {
-            assert!(live.write_stored(&event(n)).await);
+            assert!(live.write_stored(&event(n), Arc::from([])).await);
         }
         let stored: HashSet<EventId> = [4, 2, 1].map(|n| event(n).id).into();
         live.open(stored, Position::new(4), Position::new(3));
@@ -211,7 +212,7 @@ mod tests {
         }
         live.close(Some("error: over"));
         live.deliver(&delivery(7));
-        assert!(!live.write_stored(&event(8)).await);
+        assert!(!live.write_stored(&event(8), Arc::from([])).await);
         assert_eq!(written(&outbox).await, [4, 2, 1, 0, 3, 5, 6]);
     }
 }
