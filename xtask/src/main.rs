@@ -24,7 +24,7 @@ cargo xtask TASK
   bench     time the engine beside its peers and write benches/RECORD.md
   load      put relays under load beside their peers: cargo xtask load [MODE] [ARGUMENT ...], --help
   peers     install those peers under the target folder
-  fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
+  fuzz      fuzz every target: cargo xtask fuzz [SECONDS], ten minutes each by default
   corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
   man       write the man pages to target/man";
 

@@ -14,6 +14,7 @@ use crate::settings::Settings;
 
 mod access;
 mod admission;
+mod answers;
 mod auth;
 mod connection;
 mod delivery;
@@ -23,14 +24,14 @@ mod info;
 mod limits;
 mod live;
 mod outbox;
-mod protocol;
+pub(crate) mod protocol;
 mod state;
-mod stored;
 mod subscriptions;
 mod writer;
 
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
+pub(crate) use limits::{PerAddress, Slot};
 use state::State;
 
 /// The name by which the nodes of the community that a store holds find each other on a bus. The first
@@ -72,6 +73,11 @@ impl Relay {
     pub(crate) async fn serve(&self, socket: WebSocket, address: IpAddr) {
         let serving = connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address);
         self.connections.track_future(serving).await;
+    }
+
+    /// How many connections one address may have.
+    pub(crate) fn connections_per_address(&self) -> usize {
+        self.state.settings.limits.connections_per_address
     }
 
     /// What the relay says about itself (NIP-11), as JSON.

@@ -38,7 +38,7 @@ async fn main() -> Done {
     for n in 0..CHANNELS {
         let id = format!("channel-{n}").parse().expect("a name");
         let changes = vec![Change::SetChannel(Channel::open(id, ChannelKind::Stream))];
-        store.append(vec![Entry { event: event((1 << 40) + n), changes }]).await?;
+        store.append(vec![Entry { changes, ..Entry::from(event((1 << 40) + n)) }]).await?;
     }
     if what == "inbox" {
         fill(&place, count.unwrap_or(5_000_000)).await?;

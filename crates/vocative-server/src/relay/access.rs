@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use vocative::Key;
-use vocative_store::{Channel, ChannelId, Roles, Store, StoreError};
+use vocative_store::{Channel, ChannelId, Condition, Roles, Store, StoreError};
 
 /// The role of those who manage a channel.
 pub(crate) const ADMIN: &str = "admin";
@@ -50,16 +50,44 @@ impl Entry {
         })
     }
 
+    /// Whether someone with these keys has a right.
+    pub(crate) fn grants(&self, right: Right, keys: &[Key]) -> bool {
+        match right {
+            Right::Read => self.may_read(keys),
+            Right::Manage => keys.iter().any(|key| self.roles(*key).is_some_and(|roles| !roles.is_empty())),
+        }
+    }
+
+    /// What an event that changes the channel rests on: the channel, and the standing of a key in it.
+    pub(crate) fn conditions(&self, id: &ChannelId, key: Key) -> Vec<Condition> {
+        let roles = self.members.get(&key).cloned();
+        vec![Condition::Channel(id.clone(), self.channel.clone()), Condition::Roles(id.clone(), key, roles)]
+    }
+
     /// Whether a change of the channel has been seen since.
     pub(crate) fn is_outdated(&self) -> bool {
         self.is_outdated.load(Ordering::Acquire)
     }
 }
 
-/// A channel that a reader must be able to read, as it was when it was last looked.
-pub(crate) type Guard = (ChannelId, Arc<Entry>);
+/// What a reader has to be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// Read the channel.
+    Read,
+    /// Have a role in it: invitations are for those who give them.
+    Manage,
+}
 
-/// All of them of one message.
+/// A right that a reader must have in a channel, as that was when it was last looked.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) channel: ChannelId,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) right: Right,
+}
+
+/// All of these must hold.
 pub(crate) type Guards = Arc<[Guard]>;
 
 /// What is known of the channels.
@@ -124,10 +152,10 @@ impl Access {
             return true;
         }
         self.recent(Seen::is_recent).await;
-        for (id, entry) in guards {
+        for Guard { channel, entry, right } in guards {
             if entry.is_outdated() {
-                match self.channel(id).await {
-                    Ok(now) if now.may_read(&keys()) => {}
+                match self.channel(channel).await {
+                    Ok(now) if now.grants(*right, &keys()) => {}
                     _ => return false,
                 }
             }
@@ -139,7 +167,7 @@ impl Access {
     pub(crate) fn is_certain(&self, guards: &[Guard]) -> bool {
         let is_recent =
             || self.freshness.as_ref().is_none_or(|freshness| freshness.seen.borrow().is_recent());
-        guards.is_empty() || (is_recent() && !guards.iter().any(|(_, entry)| entry.is_outdated()))
+        guards.is_empty() || (is_recent() && !guards.iter().any(|guard| guard.entry.is_outdated()))
     }
 
     /// A channel as far as this node has seen; for delivery itself, by which it sees.
@@ -253,7 +281,7 @@ mod tests {
         };
         let channel = Channel::private(id.clone(), ChannelKind::Stream);
         let changes = vec![Change::SetChannel(channel), Change::SetMember(id, member)];
-        store.append(vec![Entry { event, changes }]).await.expect("it stores");
+        store.append(vec![Entry { changes, ..event.into() }]).await.expect("it stores");
         Arc::new(store)
     }
 

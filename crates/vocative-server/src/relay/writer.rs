@@ -16,11 +16,14 @@ use futures_util::SinkExt;
 use futures_util::stream::SplitSink;
 
 use super::access::Guard;
+use super::connection::Pulse;
 use super::outbox::{Item, Outbox};
 use super::state::State;
 
 /// How often a silent client is asked whether it is there.
 const PING: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of what is written to it.
+const STALL: Duration = Duration::from_secs(60);
 /// How long a client that is being dropped has to read the last words.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Messages after which what the client says has its turn.
@@ -37,14 +40,20 @@ struct Ended;
 pub(super) struct Writer {
     state: Arc<State>,
     outbox: Arc<Outbox>,
+    pulse: Arc<Pulse>,
     sink: SplitSink<WebSocket, Message>,
     /// On which rights the sink holds what it has not given to the system yet.
     held: Vec<Guard>,
 }
 
 impl Writer {
-    pub(super) fn new(state: Arc<State>, outbox: Arc<Outbox>, sink: SplitSink<WebSocket, Message>) -> Self {
-        Self { state, outbox, sink, held: Vec::new() }
+    pub(super) fn new(
+        state: Arc<State>,
+        outbox: Arc<Outbox>,
+        pulse: Arc<Pulse>,
+        sink: SplitSink<WebSocket, Message>,
+    ) -> Self {
+        Self { state, outbox, pulse, sink, held: Vec::new() }
     }
 
     /// Writes what waits, as long as the client reads.
@@ -54,7 +63,7 @@ impl Writer {
             let items = tokio::select! {
                 items = outbox.take() => items,
                 () = tokio::time::sleep(PING) => {
-                    if self.sink.send(Message::Ping(Default::default())).await.is_err() {
+                    if !self.pulse.ask() || self.sink.send(Message::Ping(Default::default())).await.is_err() {
                         return;
                     }
                     continue;
@@ -101,7 +110,11 @@ impl Writer {
 
     async fn feed(&mut self, item: &Item) -> Result<(), Ended> {
         for guard in item.guards.iter() {
-            if !self.held.iter().any(|(_, entry)| Arc::ptr_eq(entry, &guard.1)) {
+            if !self
+                .held
+                .iter()
+                .any(|held| Arc::ptr_eq(&held.entry, &guard.entry) && held.right == guard.right)
+            {
                 self.held.push(guard.clone());
             }
         }
@@ -126,7 +139,7 @@ impl Writer {
     }
 }
 
-/// Goes on with a write. Each time that it had to wait, it first looks whether the reader may still see all
+/// Goes on with a write, as long as the client takes something now and then. Each time that it had to wait, it first looks whether the reader may still see all
 /// that is held.
 async fn carry(
     state: &State,
@@ -143,7 +156,7 @@ async fn carry(
             }
             write.as_mut().poll(context).map(Some)
         });
-        match step.await {
+        match tokio::time::timeout(STALL, step).await.map_err(|_| Ended)? {
             Some(written) => return written.map_err(|_| Ended),
             None if !state.access.still_allows(held, || outbox.keys()).await => return Err(Ended),
             None => {}

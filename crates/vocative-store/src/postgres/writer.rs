@@ -22,6 +22,7 @@ impl Apply for Appender {
             refused.push(match Facts::of(&entry.event) {
                 Ok(facts) => {
                     batch.push(&entry.event, facts);
+                    entry.conditions.iter().for_each(|condition| batch.condition(condition));
                     entry.changes.iter().for_each(|change| batch.change(change));
                     None
                 }
