@@ -147,8 +147,8 @@ async fn clocks_that_differ_order_nothing() {
     assert!(matches!(outcomes[0], Outcome::Stored(_)));
     let mut client = cluster.nodes[0].connect().await;
     let owner = &cluster.community.owner;
-    for name in ["one", "two"] {
-        client.store(&owner.event(9002, &[&["h", "open"], &["name", name]], name)).await;
+    for (at, name) in [(now(), "one"), (now() + 1, "two")] {
+        client.store(&owner.event_at(at, 9002, &[&["h", "open"], &["name", name]], name)).await;
         let found = described(&mut client, 39_000).await;
         assert_eq!(tagged(&found, "name"), BTreeSet::from([name.to_owned()]));
         assert!(found["created_at"].as_u64().is_some_and(|at| at > ahead), "{found}");
