@@ -44,6 +44,10 @@ impl Listener for Door {
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         loop {
             let (stream, address) = Listener::accept(&mut self.listener).await;
+            // An answer waits for nothing: what is written is written whole.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection delays what is written");
+            }
             match self.sockets.take(address.ip()) {
                 Some(slot) => return (Visit::new(stream, Some(slot), PATIENCE), address),
                 None => metrics::counter!("vocative_sockets_refused_total").increment(1),

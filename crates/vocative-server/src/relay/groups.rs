@@ -3,12 +3,13 @@
 //! A channel's admins and the community's owner manage it. A private channel answers those who may not
 //! read it as one that does not exist.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
 use vocative::Tag;
 use vocative_store::{
     Change, Channel, ChannelId, ChannelKind, Condition, Entry, Event, EventId, Filter, Member, Outcome,
-    Reader, Refusal, Roles, kinds,
+    Position, Reader, Refusal, Roles, kinds,
 };
 
 use super::access::{self, ADMIN};
@@ -316,8 +317,13 @@ async fn description(state: &State, channel: &Channel, stored: &[Event]) -> Resu
         limit: Some(Filter::MAX_LIMIT),
         ..Filter::default()
     };
-    // Newest first; what nobody set for so long is in the description that is stored.
-    let edits = state.store.query(&Reader::Server, &filter.tag('h', [channel.id.as_str()])).await?;
+    let filter = filter.tag('h', [channel.id.as_str()]);
+    let mut edits = state.store.query(&Reader::Server, &filter).await?;
+    // The last to be stored counts, as it does for the flags, whatever time it says. What nobody set for so
+    // long is in the description that is stored.
+    let found = state.store.find(&Reader::Server, &filter).await?;
+    let places: HashMap<EventId, Position> = found.iter().map(|found| (found.id, found.position)).collect();
+    edits.sort_by_key(|event| Reverse(places.get(&event.id).copied()));
     let older = stored.iter().filter(|event| event.kind == *kinds::CHANNEL_METADATA.start());
     for name in DESCRIPTION {
         let set = edits.iter().chain(older.clone()).find_map(|event| event.values(name).next());

@@ -306,3 +306,15 @@ async fn an_owner_whom_an_agent_names_no_more_edits_no_more() {
     client.store(&agent.event(5, &[&["a", &address]], "")).await;
     client.refused(&edit(&ann, "nobody's"), "restricted:").await;
 }
+
+/// Of two edits of a channel the one that was stored last counts, whatever times they say.
+#[tokio::test]
+async fn the_last_edit_of_a_channel_counts() {
+    let Community { node, owner, .. } = Community::new().await;
+    let mut client = node.connect().await;
+    for n in 0..20 {
+        let name = n.to_string();
+        client.store(&owner.event_at(now() + 60 - n, 9002, &[H, &["name", &name]], "")).await;
+        assert!(tags_of(&mut client, 39_000, "open").await.contains(&json!(["name", name])), "{n}");
+    }
+}
