@@ -34,7 +34,7 @@ async fn main() -> Result<(), StoreError> {
     for n in 0..CHANNELS {
         let id = format!("channel-{n}").parse().expect("a name");
         let changes = vec![Change::SetChannel(Channel::open(id, ChannelKind::Stream))];
-        store.append(vec![Entry { event: event((1 << 40) + n), changes }]).await?;
+        store.append(vec![Entry { changes, ..Entry::from(event((1 << 40) + n)) }]).await?;
     }
     append(&store, events).await?;
     one_at_a_time(&store, events).await?;

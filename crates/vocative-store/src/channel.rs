@@ -83,7 +83,8 @@ pub enum Change {
 ///
 /// An event of a channel is readable when the channel is known, not deleted, and open or one of the
 /// keys is a member. An event without a channel is readable by everyone. A deletion is readable by
-/// those who read every one of its targets, and by its author (section 1, Privacy).
+/// those who read every one of its targets, and by its author (section 1, Privacy). What holds an
+/// invitation's code is readable by its author and by members with a role: whoever reads it could use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// The server itself, for delivery, export and authorization: reads everything.

@@ -102,6 +102,9 @@ pub enum Refusal {
     /// More than one channel, or a name that is none.
     #[error("it does not name exactly one well-formed channel")]
     BadChannel,
+    /// What whoever appended it had decided on was no longer so.
+    #[error("what it was decided on has changed meanwhile")]
+    Outdated,
     /// The database refused this event alone.
     #[error("the database refused it: {0}")]
     Database(String),
@@ -118,6 +121,7 @@ impl Refusal {
             Self::BadTime => "bad_time",
             Self::TooLarge => "too_large",
             Self::BadChannel => "bad_channel",
+            Self::Outdated => "outdated",
             Self::Database(_) => "database",
         }
     }

@@ -34,6 +34,8 @@ pub mod kinds {
     pub const DELETION: u32 = 5;
     /// A deletion by someone who manages the channel (NIP-29).
     pub const CHANNEL_DELETION: u32 = 9005;
+    /// What holds a code with which a channel is joined: an invitation, and a request to join by it.
+    pub const WITH_CODE: [u32; 2] = [9009, 9021];
     /// An agent's profile, which names its owner in `p`.
     pub const AGENT_PROFILE: u32 = 10_100;
     /// The relay's own metadata of a channel: 39000 to 39003, with the channel in `d`.

@@ -1,6 +1,7 @@
 //! Which events are asked for (NIP-01 filters, NIP-50 search), in typed form.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use vocative::Key;
 
@@ -64,6 +65,69 @@ impl Filter {
 
     pub(crate) fn effective_limit(&self) -> usize {
         self.limit.unwrap_or(Self::DEFAULT_LIMIT).min(Self::MAX_LIMIT)
+    }
+}
+
+/// A filter made ready to be tried against many events, each in a time that does not grow with its lists.
+#[derive(Debug)]
+pub struct Matcher {
+    ids: Option<HashSet<EventId>>,
+    authors: Option<HashSet<Key>>,
+    kinds: Option<HashSet<u32>>,
+    tags: Vec<(String, HashSet<String>)>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    words: Option<BTreeSet<String>>,
+}
+
+impl Matcher {
+    /// Makes a filter ready.
+    pub fn new(filter: &Filter) -> Self {
+        fn set<V: Clone + Eq + std::hash::Hash>(list: Option<&Vec<V>>) -> Option<HashSet<V>> {
+            list.map(|list| list.iter().cloned().collect())
+        }
+        let tags = filter.tags.iter();
+        Self {
+            ids: set(filter.ids.as_ref()),
+            authors: set(filter.authors.as_ref()),
+            kinds: set(filter.kinds.as_ref()),
+            tags: tags.map(|(name, values)| (name.to_string(), values.iter().cloned().collect())).collect(),
+            since: filter.since,
+            until: filter.until,
+            words: filter.search.as_deref().map(words::wanted),
+        }
+    }
+
+    /// Whether the filter asks for this event: what [`Filter::matches`] says.
+    pub fn matches(&self, tried: &Tried<'_>) -> bool {
+        let event = tried.event;
+        self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&event.kind))
+            && self.ids.as_ref().is_none_or(|ids| ids.contains(&event.id))
+            && self.authors.as_ref().is_none_or(|keys| keys.contains(&event.key))
+            && self.since.is_none_or(|since| event.created_at >= since)
+            && self.until.is_none_or(|until| event.created_at <= until)
+            && self.tags.iter().all(|(name, values)| event.values(name).any(|value| values.contains(value)))
+            && self.words.as_ref().is_none_or(|wanted| !wanted.is_empty() && wanted.is_subset(tried.words()))
+    }
+}
+
+/// An event that many filters are tried against. Its words are made once, when the first filter asks.
+#[derive(Debug)]
+pub struct Tried<'e> {
+    event: &'e Event,
+    words: OnceCell<BTreeSet<String>>,
+}
+
+impl<'e> Tried<'e> {
+    /// The event, not tried yet.
+    pub fn new(event: &'e Event) -> Self {
+        Self { event, words: OnceCell::new() }
+    }
+
+    fn words(&self) -> &BTreeSet<String> {
+        let is_searched = facts::is_searched(self.event.kind);
+        self.words
+            .get_or_init(|| if is_searched { words::indexed(&self.event.content) } else { BTreeSet::new() })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
-use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
+use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
 use crate::value::{ChannelId, EventId, Position};
 
 mod batch;
@@ -77,6 +77,16 @@ impl Store for Postgres {
         Box::pin(async move {
             match query {
                 Some(sql) => read::events(&*self.connection().await?, &sql).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn find(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Found>> {
+        let query = sql::find(Dialect::Postgres, reader, filter);
+        Box::pin(async move {
+            match query {
+                Some(sql) => read::found(&*self.connection().await?, &sql).await,
                 None => Ok(Vec::new()),
             }
         })

@@ -1,5 +1,7 @@
 //! Statements that both backends run. Only placeholders and search differ.
 
+use std::collections::HashMap;
+
 use vocative::Key;
 
 use crate::value::{EventId, Timestamp};
@@ -9,12 +11,16 @@ mod matching;
 mod readable;
 
 pub(crate) use inbox::inbox;
-pub(crate) use matching::{count, query};
+pub(crate) use matching::{count, find, query};
 pub(crate) use readable::{may_read, readable};
 
 /// Columns of an event, in the order in which both backends read them.
 pub(crate) const EVENT: &str =
     "e.position, e.id, e.key, e.created_at, e.kind, e.tags, e.content, e.sig, e.deleted";
+
+/// Columns of an event that is only found, likewise.
+pub(crate) const FOUND: &str = "e.position, e.created_at, e.id, \
+     CAST(octet_length(e.content) + octet_length(e.tags) AS bigint)";
 
 /// Columns of a mention row, likewise.
 pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why, r.retracted, \
@@ -31,7 +37,7 @@ pub(crate) enum Dialect {
 }
 
 /// A value of a statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arg {
     Int(i64),
     Text(String),
@@ -69,11 +75,13 @@ pub(crate) struct Sql {
     pub(crate) dialect: Dialect,
     pub(crate) text: String,
     pub(crate) args: Vec<Arg>,
+    /// The number of each value: one that is named often is sent once.
+    numbers: HashMap<Arg, usize>,
 }
 
 impl Sql {
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, text: String::new(), args: Vec::new() }
+        Self { dialect, text: String::new(), args: Vec::new(), numbers: HashMap::new() }
     }
 
     /// Adds text of the statement.
@@ -84,23 +92,28 @@ impl Sql {
 
     /// Adds a placeholder for a value.
     pub(crate) fn bind(&mut self, arg: impl Into<Arg>) -> &mut Self {
-        self.args.push(arg.into());
+        let arg = arg.into();
+        let number = *self.numbers.entry(arg.clone()).or_insert_with(|| {
+            self.args.push(arg);
+            self.args.len()
+        });
         let sign = if self.dialect == Dialect::Sqlite { '?' } else { '$' };
-        self.text.push_str(&format!("{sign}{}", self.args.len()));
+        self.text.push_str(&format!("{sign}{number}"));
         self
     }
 
     /// Adds `(a, b, c)` with a placeholder for each value; `(NULL)` for none, which nothing equals.
     pub(crate) fn bind_list<A: Into<Arg>>(&mut self, args: impl IntoIterator<Item = A>) -> &mut Self {
         self.push("(");
-        let start = self.args.len();
+        let mut is_first = true;
         for arg in args {
-            if self.args.len() > start {
+            if !is_first {
                 self.push(", ");
             }
             self.bind(arg);
+            is_first = false;
         }
-        if self.args.len() == start {
+        if is_first {
             self.push("NULL");
         }
         self.push(")")

@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
-use crate::store::{Answer, Entry, ExportCursor, ExportPage, Placed, Record, Store};
+use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
 use crate::value::{ChannelId, EventId, Position};
 
 mod apply;
@@ -98,6 +98,16 @@ impl Store for Sqlite {
         Box::pin(async {
             match query {
                 Some(sql) => self.readers.read(move |db| read::events(db, &sql)).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn find(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Found>> {
+        let query = sql::find(Dialect::Sqlite, reader, filter);
+        Box::pin(async {
+            match query {
+                Some(sql) => self.readers.read(move |db| read::found(db, &sql)).await,
                 None => Ok(Vec::new()),
             }
         })

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery, MentionRow};
 use crate::setting::Setting;
-use crate::value::{ChannelId, EventId, Position};
+use crate::value::{ChannelId, EventId, Position, Timestamp};
 
 /// What a store promises to answer. A boxed future, so that a server can hold `dyn Store`.
 pub type Answer<'s, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 's>>;
@@ -23,12 +23,39 @@ pub struct Entry {
     pub event: Event,
     /// What it changes about channels; done in the same transaction, and only if it is stored.
     pub changes: Vec<Change>,
+    /// What must still be so in that transaction. Otherwise it is refused as outdated, so that nothing is
+    /// done on a right, or over a state, that was lost meanwhile.
+    pub conditions: Vec<Condition>,
+}
+
+/// Something that whoever appends has seen and decided on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The channel is this; nothing: there has never been one of the name.
+    Channel(ChannelId, Option<Channel>),
+    /// The key has these roles; nothing: it is no member.
+    Roles(ChannelId, Key, Option<Roles>),
+    /// The event is stored, and not deleted.
+    Stored(EventId),
 }
 
 impl From<Event> for Entry {
     fn from(event: Event) -> Self {
-        Self { event, changes: Vec::new() }
+        Self { event, changes: Vec::new(), conditions: Vec::new() }
     }
+}
+
+/// An event that a filter asks for, without what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its place in the order of commits.
+    pub position: Position,
+    /// When, as it says.
+    pub created_at: Timestamp,
+    /// Which.
+    pub id: EventId,
+    /// About how much memory it takes, in bytes.
+    pub bytes: usize,
 }
 
 /// For whom an event may be delivered (section 1, Privacy): for those who read all of it.
@@ -117,6 +144,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// The events that a filter asks for, newest first (section 1, Time and order).
     fn query(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Event>>;
+
+    /// The same events without what they say, so that an answer of any size can be read in pieces.
+    fn find(&self, reader: &Reader, filter: &Filter) -> Answer<'_, Vec<Found>>;
 
     /// How many events at least one of the filters asks for, exactly (NIP-45).
     fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64>;

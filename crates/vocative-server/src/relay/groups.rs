@@ -78,7 +78,7 @@ pub(crate) async fn control(state: &State, event: Event) -> Result<Admitted, Ref
 }
 
 fn admitted(event: Event, channel: ChannelId, changes: Vec<Change>, takes_rights: bool) -> Admitted {
-    let entries = vec![Entry { event, changes }];
+    let entries = vec![Entry { event, changes, conditions: Vec::new() }];
     Admitted { entries, changes: Some(ChannelChange { channel, takes_rights }) }
 }
 
@@ -219,7 +219,7 @@ fn with_answer(
     let tags = [["h", id.as_str()], ["p", &request.key.to_string()], ["e", &request.id.to_string()]];
     let tags = tags.map(|tag| tag.map(str::to_owned).to_vec()).to_vec();
     let answer = state.identity.sign(kind, tags, request.created_at)?;
-    let entries = vec![request.into(), Entry { event: answer, changes: vec![change] }];
+    let entries = vec![request.into(), Entry { event: answer, changes: vec![change], conditions: Vec::new() }];
     Ok(Admitted { entries, changes: Some(ChannelChange { channel: id, takes_rights }) })
 }
 

@@ -198,6 +198,7 @@ fn refused(refusal: &Refusal) -> Refused {
     let reason = match refusal {
         Refusal::Deleted | Refusal::Superseded { .. } | Refusal::Ephemeral => Reason::Blocked,
         Refusal::NulCharacter | Refusal::BadTime | Refusal::TooLarge | Refusal::BadChannel => Reason::Invalid,
+        Refusal::Outdated => Reason::Error,
         Refusal::Database(said) => {
             tracing::error!(%said, "the store refused an event");
             return Refused::new(Reason::Error, "the store refused the event");

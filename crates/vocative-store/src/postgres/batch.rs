@@ -6,6 +6,7 @@ use tokio_postgres::types::ToSql;
 use crate::channel::Change;
 use crate::event::Event;
 use crate::facts::Facts;
+use crate::store::Condition;
 use crate::value::Position;
 
 /// One list for each column; those that end in `_of` say which event, counted from 1, the rest is of.
@@ -93,6 +94,12 @@ impl Batch {
         self.changes.push(said(change));
     }
 
+    /// Adds what must hold for the event which was pushed last. It goes the way of changes.
+    pub(super) fn condition(&mut self, condition: &Condition) {
+        self.change_of.push(self.ids.len() as i64);
+        self.changes.push(asked(condition));
+    }
+
     /// The arguments, in the order of the function.
     pub(super) fn args(&self) -> [&(dyn ToSql + Sync); 27] {
         [
@@ -125,6 +132,23 @@ impl Batch {
             &self.head,
         ]
     }
+}
+
+/// A condition as the database reads it.
+fn asked(condition: &Condition) -> String {
+    let asked = match condition {
+        Condition::Channel(channel, seen) => {
+            let columns = seen.as_ref().map(|seen| (seen.columns(), i64::from(seen.deleted)));
+            let is = columns.map(|((kind, flags), deleted)| [kind, flags, deleted]);
+            json!({ "if": "channel", "channel": channel.as_str(), "is": is })
+        }
+        Condition::Roles(channel, key, seen) => {
+            let is = seen.as_ref().map(|roles| serde_json::to_string(roles).expect("strings are JSON"));
+            json!({ "if": "roles", "channel": channel.as_str(), "key": key.to_string(), "is": is })
+        }
+        Condition::Stored(id) => json!({ "if": "stored", "id": id.to_string() }),
+    };
+    asked.to_string()
 }
 
 /// A change as the database reads it.

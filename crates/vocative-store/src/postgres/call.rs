@@ -34,7 +34,8 @@ fn outcome(found: &tokio_postgres::Row) -> Result<Outcome, StoreError> {
         0 => Outcome::Stored(row::position(found, 1)?),
         1 => Outcome::Duplicate,
         2 => Outcome::Refused(Refusal::Deleted),
-        _ => Outcome::Refused(Refusal::Superseded { by: row::id(found, 2)? }),
+        3 => Outcome::Refused(Refusal::Superseded { by: row::id(found, 2)? }),
+        _ => Outcome::Refused(Refusal::Outdated),
     })
 }
 

@@ -49,6 +49,21 @@ BEGIN
     END CASE;
 END $$;
 
+-- Whether what an event was decided on is still so.
+CREATE OR REPLACE FUNCTION vocative_holds(a_condition jsonb) RETURNS boolean LANGUAGE sql AS $$
+    SELECT CASE a_condition ->> 'if'
+    WHEN 'channel' THEN
+        (SELECT jsonb_build_array(kind, flags, deleted) FROM channels WHERE id = a_condition ->> 'channel')
+        IS NOT DISTINCT FROM NULLIF(a_condition -> 'is', 'null'::jsonb)
+    WHEN 'roles' THEN
+        (SELECT roles FROM members WHERE channel = a_condition ->> 'channel'
+            AND key = decode(a_condition ->> 'key', 'hex'))
+        IS NOT DISTINCT FROM a_condition ->> 'is'
+    WHEN 'stored' THEN
+        EXISTS (SELECT 1 FROM events WHERE id = decode(a_condition ->> 'id', 'hex') AND deleted = 0)
+    END
+$$;
+
 -- Makes the mention rows of messages. `a_fresh` are those that cannot have any yet.
 CREATE OR REPLACE FUNCTION vocative_mentions(a_touched bytea[], a_fresh bytea[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -77,7 +92,8 @@ END $$;
 
 -- Stores a batch. Lists that end in `_of` say to which event, counted from 1, the others belong. With
 -- positions it takes an import, which the rules have been applied to already; without, it applies them.
--- Answers for each event: 0 stored, 1 duplicate, 2 deleted, 3 superseded by `o_other`.
+-- Answers for each event: 0 stored, 1 duplicate, 2 deleted, 3 superseded by `o_other`, 4 outdated. What
+-- must still be so for it stands among its changes.
 CREATE OR REPLACE FUNCTION vocative_append(
     a_ids bytea[], a_keys bytea[], a_times bigint[], a_kinds bigint[], a_tags text[], a_contents text[],
     a_sigs bytea[], a_channels text[], a_addresses text[], a_targets bytea[], a_snapshots bigint[],
@@ -119,6 +135,14 @@ BEGIN
                     WHERE address = a_addresses[i] AND until >= a_times[i]))
             THEN
                 o_code := 2;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            IF cardinality(a_changes) > 0 AND EXISTS (
+                SELECT 1 FROM unnest(a_change_of, a_changes) AS change(of, said)
+                WHERE change.of = i AND said::jsonb ? 'if' AND NOT vocative_holds(said::jsonb))
+            THEN
+                o_code := 4;
                 RETURN NEXT;
                 CONTINUE;
             END IF;
@@ -176,7 +200,7 @@ BEGIN
             END IF;
         END IF;
         FOR v_old IN SELECT change.said FROM unnest(a_change_of, a_changes) AS change(of, said)
-            WHERE change.of = i
+            WHERE change.of = i AND change.said::jsonb ? 'do'
         LOOP
             PERFORM vocative_change(v_old.said::jsonb);
         END LOOP;

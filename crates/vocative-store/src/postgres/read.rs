@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::event::{Event, kinds};
 use crate::inbox::MentionRow;
 use crate::sql::{Arg, CHECKS, EVENT, Sql};
-use crate::store::{Audience, Placed};
+use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
 pub(super) async fn run(client: &Client, text: &str, args: &[Arg]) -> Result<Vec<Row>, StoreError> {
@@ -24,6 +24,10 @@ pub(super) async fn run(client: &Client, text: &str, args: &[Arg]) -> Result<Vec
 pub(super) async fn events(client: &Client, sql: &Sql) -> Result<Vec<Event>, StoreError> {
     let rows = run(client, &sql.text, &sql.args).await?;
     rows.iter().map(|found| row::event(found).map(|(_, event, _)| event)).collect()
+}
+
+pub(super) async fn found(client: &Client, sql: &Sql) -> Result<Vec<Found>, StoreError> {
+    run(client, &sql.text, &sql.args).await?.iter().map(row::found).collect()
 }
 
 pub(super) async fn count(client: &Client, sql: &Sql) -> Result<u64, StoreError> {

@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::event::Event;
 use crate::inbox::{MentionRow, Why};
 use crate::sql::Arg;
+use crate::store::Found;
 use crate::value::{ChannelId, EventId, Position, Timestamp};
 
 impl Arg {
@@ -87,6 +88,12 @@ pub(super) fn channel_id(row: &Row, at: usize) -> Result<Option<ChannelId>, Stor
 
 pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row, at: usize) -> Result<T, StoreError> {
     serde_json::from_str(text(row, at)?).map_err(unreadable)
+}
+
+/// The columns of [`crate::sql::FOUND`].
+pub(super) fn found(row: &Row) -> Result<Found, StoreError> {
+    let bytes = usize::try_from(number(row, 3)?).map_err(unreadable)?;
+    Ok(Found { position: position(row, 0)?, created_at: time(row, 1)?, id: id(row, 2)?, bytes })
 }
 
 /// The columns of [`crate::sql::EVENT`].

@@ -117,6 +117,7 @@ async fn try_append(pool: &Pool, entries: &[&Entry]) -> Result<Vec<Outcome>, Fai
         refused.push(match Facts::of(&entry.event) {
             Ok(facts) => {
                 batch.push(&entry.event, facts);
+                entry.conditions.iter().for_each(|condition| batch.condition(condition));
                 entry.changes.iter().for_each(|change| batch.change(change));
                 None
             }

@@ -4,8 +4,10 @@
 //! kind, or time alone. Where it names several values, each gets a branch of its own that stops at the
 //! limit, and the branches are merged; so the newest 500 of twenty channels cost twenty short walks.
 
+use std::borrow::Cow;
+
 use super::readable::readable_event;
-use super::{Arg, Dialect, EVENT, Sql};
+use super::{Arg, Dialect, EVENT, FOUND, Sql};
 use crate::channel::Reader;
 use crate::event::indexed;
 use crate::filter::Filter;
@@ -13,12 +15,23 @@ use crate::words;
 
 /// More values than this share one branch: a statement has only so many parts.
 const MOST_BRANCHES: usize = 64;
+/// Values in all branches together: what a statement may be long, well under what either backend takes.
+const MOST_VALUES: usize = 8192;
 
 /// The newest events of a filter. Absent: it asks for nothing.
 pub(crate) fn query(dialect: Dialect, reader: &Reader, filter: &Filter) -> Option<Sql> {
+    newest(dialect, reader, filter, EVENT)
+}
+
+/// The same events without what they say.
+pub(crate) fn find(dialect: Dialect, reader: &Reader, filter: &Filter) -> Option<Sql> {
+    newest(dialect, reader, filter, FOUND)
+}
+
+fn newest(dialect: Dialect, reader: &Reader, filter: &Filter, columns: &str) -> Option<Sql> {
     let mut sql = Sql::new(dialect);
     let limit = filter.effective_limit();
-    sql.push(&format!("SELECT {EVENT} FROM ("));
+    sql.push(&format!("SELECT {columns} FROM ("));
     if limit == 0 || !matching(&mut sql, reader, filter, Some(limit)) {
         return None;
     }
@@ -34,7 +47,7 @@ pub(crate) fn count(dialect: Dialect, reader: &Reader, filters: &[Filter]) -> Op
     sql.push("SELECT COUNT(*) FROM (");
     let mut is_first = true;
     for filter in filters {
-        let (text, args) = (sql.text.len(), sql.args.len());
+        let text = sql.text.len();
         if !is_first {
             sql.push(" UNION ");
         }
@@ -42,7 +55,6 @@ pub(crate) fn count(dialect: Dialect, reader: &Reader, filters: &[Filter]) -> Op
             is_first = false;
         } else {
             sql.text.truncate(text);
-            sql.args.truncate(args);
         }
     }
     sql.push(") f");
@@ -76,7 +88,14 @@ fn matching(sql: &mut Sql, reader: &Reader, filter: &Filter, limit: Option<usize
         return false;
     }
     let words = words.map(|words| words.into_iter().collect());
-    for (at, along) in branches(filter, words).into_iter().enumerate() {
+    // No stored event holds the character that PostgreSQL cannot take, so nothing is lost with it.
+    let filter = &without_nul(filter);
+    if filter.tags.values().any(Vec::is_empty) {
+        return false;
+    }
+    // Only what stops at a limit gains from branches.
+    let most = if limit.is_some() { MOST_BRANCHES.min(MOST_VALUES / (values(filter) + 1)) } else { 1 };
+    for (at, along) in branches(filter, words, most).into_iter().enumerate() {
         if at > 0 {
             sql.push(" UNION ");
         }
@@ -85,7 +104,25 @@ fn matching(sql: &mut Sql, reader: &Reader, filter: &Filter, limit: Option<usize
     true
 }
 
-fn branches(filter: &Filter, words: Option<Vec<String>>) -> Vec<Along> {
+fn without_nul(filter: &Filter) -> Cow<'_, Filter> {
+    let has_nul = |value: &String| value.contains('\0');
+    if !filter.tags.values().flatten().any(has_nul) {
+        return Cow::Borrowed(filter);
+    }
+    let mut filter = filter.clone();
+    filter.tags.values_mut().for_each(|values| values.retain(|value| !has_nul(value)));
+    Cow::Owned(filter)
+}
+
+/// How many values a filter names.
+fn values(filter: &Filter) -> usize {
+    filter.ids.as_ref().map_or(0, Vec::len)
+        + filter.authors.as_ref().map_or(0, Vec::len)
+        + filter.kinds.as_ref().map_or(0, Vec::len)
+        + filter.tags.values().map(Vec::len).sum::<usize>()
+}
+
+fn branches(filter: &Filter, words: Option<Vec<String>>, most: usize) -> Vec<Along> {
     if filter.ids.is_some() {
         return vec![Along::Ids];
     }
@@ -103,14 +140,14 @@ fn branches(filter: &Filter, words: Option<Vec<String>>) -> Vec<Along> {
         let mut values: Vec<String> = values.iter().map(|value| indexed(value)).collect();
         values.sort_unstable();
         values.dedup();
-        if values.len() > MOST_BRANCHES {
+        if values.len() > most {
             return vec![Along::Tag(name, values)];
         }
         return values.into_iter().map(|value| Along::Tag(name, vec![value])).collect();
     }
     let kinds = filter.kinds.as_deref();
     if let Some(authors) = &filter.authors {
-        if authors.len() * kinds.map_or(1, <[u32]>::len) <= MOST_BRANCHES {
+        if authors.len() * kinds.map_or(1, <[u32]>::len) <= most {
             let kinds = kinds.map_or(vec![None], |kinds| kinds.iter().copied().map(Some).collect());
             let pairs = authors.iter().flat_map(|key| kinds.iter().map(|kind| (*key, *kind)));
             return pairs.map(|(key, kind)| Along::Key(key.into(), kind)).collect();
@@ -118,7 +155,7 @@ fn branches(filter: &Filter, words: Option<Vec<String>>) -> Vec<Along> {
         return vec![Along::Authors];
     }
     match kinds {
-        Some(kinds) if kinds.len() <= MOST_BRANCHES => kinds.iter().map(|kind| Along::Kind(*kind)).collect(),
+        Some(kinds) if kinds.len() <= most => kinds.iter().map(|kind| Along::Kind(*kind)).collect(),
         Some(_) => vec![Along::Kinds],
         None => vec![Along::Time],
     }
@@ -127,8 +164,10 @@ fn branches(filter: &Filter, words: Option<Vec<String>>) -> Vec<Along> {
 fn branch(sql: &mut Sql, reader: &Reader, filter: &Filter, along: &Along, limit: Option<usize>) {
     // The order is asked of the table that is walked, so that its index gives it.
     let walked = if matches!(along, Along::Tag(..)) { "t" } else { "e" };
+    // An event that has several of the values is one event.
+    let distinct = if matches!(along, Along::Tag(_, values) if values.len() > 1) { "DISTINCT " } else { "" };
     sql.push(&format!(
-        "SELECT * FROM (SELECT e.position AS position, {walked}.created_at AS created_at, {walked}.id AS id \
+        "SELECT * FROM (SELECT {distinct}e.position AS position, {walked}.created_at AS created_at, {walked}.id AS id \
          FROM "
     ));
     match along {

@@ -21,6 +21,16 @@ pub(crate) fn readable_event(sql: &mut Sql, reader: &Reader) {
     );
     readable(sql, keys, "x");
     sql.push(")))");
+    let [invitation, request] = kinds::WITH_CODE;
+    sql.push(&format!(" AND (e.kind NOT IN ({invitation}, {request})"));
+    if !keys.is_empty() {
+        sql.push(" OR e.key IN ").bind_list(keys.iter().copied());
+        sql.push(
+            " OR EXISTS (SELECT 1 FROM members m WHERE m.channel = e.channel AND m.roles <> '[]' AND m.key IN ",
+        );
+        sql.bind_list(keys.iter().copied()).push(")");
+    }
+    sql.push(")");
 }
 
 /// Adds the condition that one of the keys may read the channel of the row `of`.

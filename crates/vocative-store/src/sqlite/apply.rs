@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::changes;
 use super::pool::failed;
 use super::row::{self, signed};
+use super::{changes, read};
 use crate::error::{Outcome, Refusal, StoreError};
 use crate::event::{Event, kinds};
 use crate::facts::{Facts, How, tags_of_deleted};
 use crate::sql::{EVENT, MENTION_ROWS};
-use crate::store::Entry;
+use crate::store::{Condition, Entry};
 use crate::value::{ChannelId, EventId, Position};
 
 /// Messages whose mention rows are made again before the commit.
@@ -39,6 +39,11 @@ pub(super) fn entry(
     if is_buried(db, event, &facts)? {
         return Ok(Outcome::Refused(Refusal::Deleted));
     }
+    for condition in &entry.conditions {
+        if !holds(db, condition)? {
+            return Ok(Outcome::Refused(Refusal::Outdated));
+        }
+    }
     if let Some(address) = &facts.address
         && let Some((position, old)) = at_address(db, address)?
     {
@@ -57,6 +62,16 @@ pub(super) fn entry(
         changes::apply(db, change)?;
     }
     Ok(Outcome::Stored(*head))
+}
+
+fn holds(db: &Connection, condition: &Condition) -> rusqlite::Result<bool> {
+    Ok(match condition {
+        Condition::Channel(id, seen) => read::channel(db, id)? == *seen,
+        Condition::Roles(id, key, seen) => read::roles(db, id, *key)? == *seen,
+        Condition::Stored(id) => db
+            .prepare_cached("SELECT 1 FROM events WHERE id = ?1 AND deleted = 0")?
+            .exists([id.as_bytes()])?,
+    })
 }
 
 /// Whether a deletion that came first speaks of this event.

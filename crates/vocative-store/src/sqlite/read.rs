@@ -8,24 +8,39 @@ use crate::channel::{Channel, Member, Roles};
 use crate::event::{Event, kinds};
 use crate::inbox::MentionRow;
 use crate::sql::{EVENT, Sql};
-use crate::store::{Audience, Placed};
+use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
 pub(super) fn events(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<Event>> {
-    let mut statement = db.prepare_cached(&sql.text)?;
-    let events = statement.query_map(params_from_iter(&sql.args), row::event)?;
-    events.map(|found| found.map(|(_, event, _)| event)).collect()
+    all(db, sql, |found| row::event(found).map(|(_, event, _)| event))
+}
+
+pub(super) fn found(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<Found>> {
+    all(db, sql, row::found)
 }
 
 pub(super) fn count(db: &Connection, sql: &Sql) -> rusqlite::Result<u64> {
-    let mut statement = db.prepare_cached(&sql.text)?;
-    let count: i64 = statement.query_row(params_from_iter(&sql.args), |row| row.get(0))?;
-    Ok(count.cast_unsigned())
+    let counts: Vec<i64> = all(db, sql, |row| row.get(0))?;
+    Ok(counts.first().map_or(0, |count| count.cast_unsigned()))
 }
 
 pub(super) fn rows(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<MentionRow>> {
-    let mut statement = db.prepare_cached(&sql.text)?;
-    statement.query_map(params_from_iter(&sql.args), row::mention)?.collect()
+    all(db, sql, row::mention)
+}
+
+/// Every row of a statement. It is kept for the next time unless it is long: whoever asks with many values
+/// hardly asks the same again, and a long one takes much memory.
+fn all<T>(
+    db: &Connection,
+    sql: &Sql,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    const LONGEST: usize = 8 * 1024;
+    let args = params_from_iter(&sql.args);
+    if sql.text.len() > LONGEST {
+        return db.prepare(&sql.text)?.query_map(args, read)?.collect();
+    }
+    db.prepare_cached(&sql.text)?.query_map(args, read)?.collect()
 }
 
 pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {

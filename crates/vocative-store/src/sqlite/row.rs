@@ -8,6 +8,7 @@ use crate::channel::Channel;
 use crate::event::Event;
 use crate::inbox::{MentionRow, Why};
 use crate::sql::Arg;
+use crate::store::Found;
 use crate::value::{EventId, Position, Timestamp};
 
 impl ToSql for Arg {
@@ -39,6 +40,16 @@ pub(super) fn position(row: &Row<'_>, at: usize) -> rusqlite::Result<Position> {
 /// A number for SQLite, which knows signed ones only. Positions and times fit.
 pub(super) fn signed(number: u64) -> i64 {
     number.cast_signed()
+}
+
+/// The columns of [`crate::sql::FOUND`].
+pub(super) fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
+    Ok(Found {
+        position: position(row, 0)?,
+        created_at: time(row, 1)?,
+        id: id(row, 2)?,
+        bytes: row.get::<_, u32>(3)? as usize,
+    })
 }
 
 /// The columns of [`crate::sql::EVENT`].

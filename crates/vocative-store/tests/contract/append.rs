@@ -1,7 +1,8 @@
 //! What becomes of an event (section 1, Answers; NIP-01; NIP-09).
 
 use vocative_store::{
-    Change, Channel, ChannelKind, Entry, Event, Filter, Member, Outcome, Reader, Refusal, Timestamp,
+    Change, Channel, ChannelKind, Condition, Entry, Event, Filter, Member, Outcome, Reader, Refusal,
+    Timestamp,
 };
 
 use super::Backend;
@@ -149,7 +150,7 @@ pub async fn channels_and_members_are_kept<B: Backend>() {
         Change::SetMember(id.clone(), plain.clone()),
         Change::SetMember(id.clone(), admin.clone()),
     ];
-    let made = Entry { event: event(1, 9007, 1, &[h("team")], ""), changes };
+    let made = Entry { changes, ..Entry::from(event(1, 9007, 1, &[h("team")], "")) };
     // A duplicate changes nothing, so what it carries is not done again.
     let again = Entry { changes: vec![Change::RemoveMember(id.clone(), key(1))], ..made.clone() };
     let outcomes = store.append(vec![made, again]).await.expect("works");
@@ -161,12 +162,66 @@ pub async fn channels_and_members_are_kept<B: Backend>() {
     assert_eq!(store.channels_of(key(2)).await, Ok(vec![channel]));
     assert_eq!(store.may_read(&Reader::key(key(2)), &id).await, Ok(true));
     let left = vec![Change::RemoveMember(id.clone(), key(2))];
-    let left = Entry { event: event(1, 9001, 2, &[h("team"), p(2)], ""), changes: left };
+    let left = Entry { changes: left, ..event(1, 9001, 2, &[h("team"), p(2)], "").into() };
     store.append(vec![left]).await.expect("works");
     assert_eq!(store.may_read(&Reader::key(key(2)), &id).await, Ok(false));
     assert_eq!(store.channels_of(key(2)).await, Ok(Vec::new()));
     assert_eq!(store.channel(&channel_id("none")).await, Ok(None));
     assert_eq!(store.may_read(&Reader::Server, &channel_id("none")).await, Ok(false));
+}
+
+/// Nothing is done on what was seen before it changed.
+pub async fn what_was_decided_on_must_still_be_so<B: Backend>() {
+    let place = B::fresh().await;
+    let store = place.open().await;
+    let id = channel_id("team");
+    let (open, private) =
+        (Channel::open(id.clone(), ChannelKind::Stream), Channel::private(id.clone(), ChannelKind::Stream));
+    let admin = Member { key: key(1), roles: ["admin".to_owned()].into() };
+    let made = event(1, 9007, 1, &[h("team")], "");
+    let changes = vec![Change::SetChannel(open.clone()), Change::SetMember(id.clone(), admin.clone())];
+    let conditions = vec![Condition::Channel(id.clone(), None), Condition::Roles(id.clone(), key(1), None)];
+    let make = Entry { changes, conditions, ..made.clone().into() };
+    let again = Entry { event: event(2, 9007, 1, &[h("team")], ""), ..make.clone() };
+    let outcomes = store.append(vec![make, again]).await.expect("works");
+    assert_eq!(outcomes.iter().map(code).collect::<Vec<_>>(), ["stored", "outdated"]);
+    let roles = |key, roles| Condition::Roles(id.clone(), key, roles);
+    let missing = event(9, 9, 9, &[], "");
+    let table = [
+        (Condition::Channel(id.clone(), Some(open.clone())), "stored"),
+        (Condition::Channel(id.clone(), Some(private.clone())), "outdated"),
+        (Condition::Channel(id.clone(), Some(Channel { deleted: true, ..open })), "outdated"),
+        (Condition::Channel(id.clone(), None), "outdated"),
+        (Condition::Channel(channel_id("other"), None), "stored"),
+        (roles(key(1), Some(admin.roles)), "stored"),
+        (roles(key(1), Some(Default::default())), "outdated"),
+        (roles(key(1), None), "outdated"),
+        (roles(key(2), None), "stored"),
+        (Condition::Stored(made.id), "stored"),
+        (Condition::Stored(missing.id), "outdated"),
+    ];
+    for (n, (condition, expected)) in (10..).zip(table) {
+        let changes = vec![Change::SetMember(id.clone(), Member { key: key(n), roles: Default::default() })];
+        let said = format!("{condition:?}");
+        let entry = Entry {
+            changes,
+            conditions: vec![condition],
+            ..event(1, 9000, n.into(), &[h("team")], "").into()
+        };
+        let outcomes = store.append(vec![entry]).await.expect("works");
+        assert_eq!(code(&outcomes[0]), expected, "{said}");
+        let is_member = store.roles(&id, key(n)).await.expect("works").is_some();
+        assert_eq!(is_member, expected == "stored", "{said}");
+    }
+    // Of one batch the second sees what the first has done.
+    let change = |channel: &Channel, at| {
+        let seen = Condition::Channel(id.clone(), Some(Channel::open(id.clone(), ChannelKind::Stream)));
+        let changes = vec![Change::SetChannel(channel.clone())];
+        Entry { changes, conditions: vec![seen], ..event(1, 9002, at, &[h("team")], "").into() }
+    };
+    let outcomes = store.append(vec![change(&private, 50), change(&private, 51)]).await.expect("works");
+    assert_eq!(outcomes.iter().map(code).collect::<Vec<_>>(), ["stored", "outdated"]);
+    assert_eq!(store.channel(&id).await, Ok(Some(private)));
 }
 
 pub async fn reopening_gives_the_same_answers<B: Backend>() {

@@ -60,7 +60,8 @@ pub async fn make_channel(store: &dyn Store, name: &str, is_private: bool, membe
         changes.push(Change::SetMember(id.clone(), member));
     }
     let event = event(1, 9007, 1, &[h(name)], "");
-    let outcomes = store.append(vec![Entry { event, changes }]).await.expect("the store works");
+    let outcomes =
+        store.append(vec![Entry { changes, ..Entry::from(event) }]).await.expect("the store works");
     assert!(matches!(outcomes[0], Outcome::Stored(_)));
 }
 

@@ -10,6 +10,7 @@ pub mod append;
 pub mod crash;
 pub mod events;
 pub mod history;
+pub mod hostile;
 pub mod inbox;
 pub mod naive;
 pub mod order;
@@ -48,10 +49,12 @@ macro_rules! contract {
         $crate::contract!($backend =>
             append: events_are_stored_once, a_bad_event_fails_alone, a_failing_event_fails_alone,
                 the_latest_version_is_kept, a_deletion_blocks, a_manager_deletes_in_the_channel_only,
-                channels_and_members_are_kept, reopening_gives_the_same_answers;
-            order: newest_first_then_by_id, limits_and_bounds, every_condition_holds, search_finds_words,
+                channels_and_members_are_kept, what_was_decided_on_must_still_be_so, reopening_gives_the_same_answers;
+            order: newest_first_then_by_id, limits_and_bounds, every_condition_holds, search_finds_words, filters_of_any_size_are_answered,
                 positions_are_in_the_order_of_commits, writers_at_once_lose_nothing;
-            privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets;
+            privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets,
+                codes_are_for_those_who_invite;
+            hostile: no_text_becomes_sql;
             inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row;
             history: rows_are_those_of_a_naive_reading;
             settings: the_first_value_stays, nodes_agree_on_one_value, a_store_of_version_1_gets_settings;

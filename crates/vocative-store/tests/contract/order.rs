@@ -87,6 +87,44 @@ pub async fn every_condition_holds<B: Backend>() {
     assert_eq!(query(&*store, &Reader::Server, &none().tag('h', many)).await, [reply.id, root.id]);
 }
 
+/// Many values, many filters, many keys, and a character that no stored event has.
+pub async fn filters_of_any_size_are_answered<B: Backend>() {
+    let place = B::fresh().await;
+    let store = place.open().await;
+    let message = event(1, 9, 10, &[h("c"), "t v1".to_owned(), "t v2".to_owned()], "");
+    let channel =
+        vocative_store::Channel::open("c".parse().expect("a name"), vocative_store::ChannelKind::Stream);
+    let changes = vec![vocative_store::Change::SetChannel(channel)];
+    store.append(vec![Entry { changes, ..message.clone().into() }]).await.expect("works");
+    let keys = Reader::Keys((0..16).map(key).collect());
+    let values = |n: usize| (0..n).map(|n| format!("v{n}")).collect::<Vec<_>>();
+    let hex = |n: usize| (0..n).map(|n| format!("{n:064x}").parse().expect("a key")).collect::<Vec<_>>();
+    let all_keys = Some(hex(4900).into_iter().chain([key(1)]).collect());
+    let table = [
+        (vec![Filter::default().tag('t', values(64)); 20], 1),
+        (vec![Filter::default().tag('t', values(5000))], 1),
+        (vec![Filter { authors: all_keys, ..Filter::default() }.tag('t', values(60)).tag('h', ["c"])], 1),
+        (vec![Filter { kinds: Some((0..5000).collect()), ..Filter::default() }], 1),
+        (vec![Filter::default().tag('t', ["v1", "\0", "a\0b"])], 1),
+        (
+            vec![
+                Filter::default().tag('t', ["\0"]),
+                Filter { search: Some("\0".to_owned()), ..Filter::default() },
+            ],
+            0,
+        ),
+    ];
+    for (number, (filters, expected)) in table.into_iter().enumerate() {
+        assert_eq!(store.count(&keys, &filters).await, Ok(expected), "the count of filter {number}");
+        for filter in filters {
+            let found = query(&*store, &keys, &filter).await;
+            assert_eq!(found, vec![message.id; expected as usize], "filter {number}");
+            let only_found = store.find(&keys, &filter).await.expect("works");
+            assert_eq!(only_found.iter().map(|found| found.id).collect::<Vec<_>>(), found, "filter {number}");
+        }
+    }
+}
+
 pub async fn search_finds_words<B: Backend>() {
     let place = B::fresh().await;
     let store = place.open().await;

@@ -1,6 +1,8 @@
 //! What a reader may not read is in no answer (section 1, Privacy).
 
-use vocative_store::{Change, Channel, ChannelKind, Entry, Filter, InboxQuery, Position, Reader, Store};
+use vocative_store::{
+    Change, Channel, ChannelKind, Entry, Filter, InboxQuery, Member, Position, Reader, Store,
+};
 
 use super::Backend;
 use super::events::{append_stored, channel_id, e, event, h, key, make_channel, p, query};
@@ -49,7 +51,7 @@ pub async fn a_private_channel_never_leaks<B: Backend>() {
     assert_eq!(inbox(&*store, 2).await, [secret.id]);
     let deleted = Channel { deleted: true, ..Channel::open(channel_id("open"), ChannelKind::Stream) };
     let entry =
-        Entry { event: event(1, 9008, 20, &[h("open")], ""), changes: vec![Change::SetChannel(deleted)] };
+        Entry { changes: vec![Change::SetChannel(deleted)], ..event(1, 9008, 20, &[h("open")], "").into() };
     store.append(vec![entry]).await.expect("works");
     assert_eq!(inbox(&*store, 3).await, [], "nobody reads a deleted channel");
     assert_eq!(query(&*store, &Reader::key(key(1)), &Filter::default().tag('h', ["open"])).await, []);
@@ -92,4 +94,41 @@ pub async fn a_deletion_is_for_readers_of_its_targets<B: Backend>() {
     assert_eq!(audience(of_both.id).channels, [channel_id("open"), channel_id("secret")]);
     assert!(!audience(of_both.id).has_unknown_target);
     assert!(audience(of_unknown.id).has_unknown_target);
+}
+
+/// Whoever reads a code can join by it.
+pub async fn codes_are_for_those_who_invite<B: Backend>() {
+    let place = B::fresh().await;
+    let store = place.open().await;
+    make_channel(&*store, "open", false, &[1, 2]).await;
+    make_channel(&*store, "secret", true, &[1, 2]).await;
+    let (admin, code) = (["admin".to_owned()], "code abcdefghijklmnop".to_owned());
+    let mut ids = Vec::new();
+    for channel in ["open", "secret"] {
+        let member = Member { key: key(1), roles: admin.clone().into() };
+        let changes = vec![Change::SetMember(channel_id(channel), member)];
+        let invitation = event(4, 9009, 10, &[h(channel), code.clone()], "");
+        let request = event(5, 9021, 9, &[h(channel), code.clone()], "");
+        store.append(vec![Entry { changes, ..invitation.clone().into() }]).await.expect("works");
+        append_stored(&*store, &request).await;
+        ids.push([invitation.id, request.id]);
+    }
+    let [open, secret] = [ids[0], ids[1]];
+    let table = [
+        (Reader::Server, [&open[..], &secret[..]].concat()),
+        (Reader::key(key(1)), [&open[..], &secret[..]].concat()),
+        (Reader::key(key(2)), vec![]),
+        (Reader::anonymous(), vec![]),
+        (Reader::key(key(4)), vec![open[0]]),
+        (Reader::Keys(vec![key(3), key(5)]), vec![open[1]]),
+    ];
+    let filter = Filter { kinds: Some(vec![9009, 9021]), ..Filter::default() };
+    for (reader, mut expected) in table {
+        let mut found = query(&*store, &reader, &filter).await;
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{reader:?}");
+        let count = store.count(&reader, std::slice::from_ref(&filter)).await;
+        assert_eq!(count, Ok(expected.len() as u64), "{reader:?}");
+    }
 }
