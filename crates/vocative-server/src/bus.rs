@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+pub(crate) use self::nats::parse;
 pub use self::nats::{BusError, Nats, State};
 
 /// Carries wake-ups.

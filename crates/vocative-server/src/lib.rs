@@ -5,6 +5,7 @@
 //! the documentation are those of the specification of the server.
 
 pub mod bus;
+mod listener;
 mod relay;
 mod server;
 pub mod settings;

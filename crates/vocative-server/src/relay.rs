@@ -12,6 +12,7 @@ use crate::settings::Settings;
 
 mod access;
 mod admission;
+mod answers;
 mod auth;
 mod connection;
 mod delivery;
@@ -21,12 +22,13 @@ mod info;
 mod limits;
 mod live;
 mod outbox;
-mod protocol;
+pub(crate) mod protocol;
 mod state;
 mod subscriptions;
 
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
+pub(crate) use limits::{PerAddress, Slot};
 use state::State;
 
 /// The name by which the nodes of the community that a store holds find each other on a bus. The first
@@ -66,6 +68,11 @@ impl Relay {
     /// Serves one client.
     pub(crate) async fn serve(&self, socket: WebSocket, address: IpAddr) {
         connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address).await;
+    }
+
+    /// How many connections one address may have.
+    pub(crate) fn connections_per_address(&self) -> usize {
+        self.state.settings.limits.connections_per_address
     }
 
     /// What the relay says about itself (NIP-11), as JSON.

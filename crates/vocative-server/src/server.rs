@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use vocative_store::{Store, StoreError};
 
 use crate::bus::Bus;
+use crate::listener::{Door, Peer};
 use crate::relay::{MESSAGE, Readiness, Relay};
 use crate::settings::Settings;
 
@@ -132,8 +133,9 @@ impl Server {
             stopping.send_replace(true);
         };
         let tidying = tokio::spawn(tidy(Arc::downgrade(&node)));
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        let serving = axum::serve(listener, service).with_graceful_shutdown(graceful);
+        let service = router.into_make_service_with_connect_info::<Peer>();
+        let door = Door::new(listener, node.relay.connections_per_address());
+        let serving = axum::serve(door, service).with_graceful_shutdown(graceful);
         let mut stopped = stopped;
         let result = tokio::select! {
             result = serving.into_future() => result,
@@ -172,7 +174,7 @@ async fn tidy(node: std::sync::Weak<Node>) {
 /// A WebSocket of the relay, or what the relay says about itself.
 async fn root(
     State(node): State<Arc<Node>>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();
@@ -186,10 +188,12 @@ async fn root(
         return (headers, node.relay.information()).into_response();
     }
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => upgrade
-            .max_message_size(MESSAGE)
-            .max_frame_size(MESSAGE)
-            .on_upgrade(move |socket| async move { node.relay.serve(socket, address.ip()).await }),
+        Ok(upgrade) => {
+            upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE).on_upgrade(move |socket| async move {
+                peer.stays();
+                node.relay.serve(socket, peer.address.ip()).await;
+            })
+        }
         Err(_) => {
             let says = "This is a Nostr relay: connect a client to it by WebSocket.\n";
             (StatusCode::UPGRADE_REQUIRED, says).into_response()
@@ -197,7 +201,7 @@ async fn root(
     }
 }
 
-fn wants_information(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_information(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|kind| {
         let kind = kind.split(';').next().unwrap_or_default().trim();

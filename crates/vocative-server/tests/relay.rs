@@ -4,33 +4,7 @@ use serde_json::{Value, json};
 
 mod support;
 
-use support::{Client, Node, Person, now, of_channel, settings, soon};
-
-/// A node with an open channel `open` and a private one `secret`: the owner manages both, Ann is in both.
-struct Community {
-    node: Node,
-    owner: Person,
-    ann: Person,
-    bob: Person,
-}
-
-impl Community {
-    async fn new() -> Self {
-        let (owner, ann, bob) = (Person::new(), Person::new(), Person::new());
-        let node = Node::start(settings(&owner)).await;
-        let mut client = node.connect().await;
-        client.store(&owner.event(9007, &[&["h", "open"], &["name", "Open"]], "")).await;
-        client.store(&owner.event(9007, &[&["h", "secret"], &["private"]], "")).await;
-        for channel in ["open", "secret"] {
-            client.store(&owner.event(9000, &[&["h", channel], &["p", &ann.hex()]], "")).await;
-        }
-        Self { node, owner, ann, bob }
-    }
-}
-
-fn id(event: &nostr::event::Event) -> String {
-    event.id.to_hex()
-}
+use support::{Client, Community, Node, Person, id, now, of_channel, settings, soon};
 
 #[tokio::test]
 async fn an_event_is_stored_once_and_found() {

@@ -45,6 +45,11 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// A connection that has lasted this long was a good one: the next is tried at once.
 const STEADY: Duration = Duration::from_secs(10);
 
+/// Whether a text is the address of a bus.
+pub(crate) fn parse(text: &str) -> Result<(), BusError> {
+    Address::parse(text).map(drop)
+}
+
 /// The bus of a community with several nodes. Dropping it ends all that it started.
 pub struct Nats {
     node: Arc<Node>,

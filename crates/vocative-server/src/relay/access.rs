@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use vocative::Key;
-use vocative_store::{Channel, ChannelId, Roles, Store, StoreError};
+use vocative_store::{Channel, ChannelId, Condition, Roles, Store, StoreError};
 
 /// The role of those who manage a channel.
 pub(crate) const ADMIN: &str = "admin";
@@ -50,14 +50,45 @@ impl Entry {
         })
     }
 
+    /// Whether someone with these keys has a right.
+    pub(crate) fn grants(&self, right: Right, keys: &[Key]) -> bool {
+        match right {
+            Right::Read => self.may_read(keys),
+            Right::Manage => keys.iter().any(|key| self.roles(*key).is_some_and(|roles| !roles.is_empty())),
+        }
+    }
+
+    /// What an event that changes the channel rests on: the channel, and the standing of a key in it.
+    pub(crate) fn conditions(&self, id: &ChannelId, key: Key) -> Vec<Condition> {
+        let roles = self.members.get(&key).cloned();
+        vec![Condition::Channel(id.clone(), self.channel.clone()), Condition::Roles(id.clone(), key, roles)]
+    }
+
     /// Whether a change of the channel has been seen since.
     pub(crate) fn is_outdated(&self) -> bool {
         self.is_outdated.load(Ordering::Acquire)
     }
 }
 
-/// The channels that a reader must be able to read, as they were when it was last looked.
-pub(crate) type Guards = Arc<[(ChannelId, Arc<Entry>)]>;
+/// What a reader has to be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// Read the channel.
+    Read,
+    /// Have a role in it: invitations are for those who give them.
+    Manage,
+}
+
+/// A right that a reader must have in a channel, as that was when it was last looked.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) channel: ChannelId,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) right: Right,
+}
+
+/// All of these must hold.
+pub(crate) type Guards = Arc<[Guard]>;
 
 /// What is known of the channels.
 pub(crate) struct Access {

@@ -154,8 +154,8 @@ async fn member_of(state: &State, event: &Event) -> Result<Arc<access::Entry>, R
 /// An edit: of a message in the same channel, by its author or the owner of the agent that wrote it.
 async fn edit(state: &State, event: Event) -> Result<Admitted, Refused> {
     let channel = required_channel(&event)?;
-    let targets: Vec<EventId> = event.values("e").filter_map(|id| id.parse().ok()).collect();
-    let target = if let [target] = targets[..] { Some(target) } else { None };
+    let targets: Vec<Option<EventId>> = event.values("e").map(|id| id.parse().ok()).collect();
+    let target = if let [target] = targets[..] { target } else { None };
     let target = target.ok_or_else(|| Refused::invalid("an edit names its message in one `e` tag"))?;
     let reader = Reader::key(event.key);
     let target =

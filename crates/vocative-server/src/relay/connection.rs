@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
@@ -11,9 +12,10 @@ use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use governor::DefaultDirectRateLimiter;
 use tokio::task::JoinSet;
-use vocative_store::{Event, EventId, Filter, Reader, kinds};
+use vocative_store::{EventId, Filter, Reader, kinds};
 
-use super::access::Access;
+use super::access::{Access, Guard};
+use super::answers;
 use super::auth::{self, PublicUrl};
 use super::live::Live;
 use super::outbox::{Item, Outbox};
@@ -32,6 +34,12 @@ const KEYS: usize = 16;
 const FORGERIES: u32 = 10;
 /// How often a silent client is asked whether it is there, and how long it has to answer.
 const PING: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of what is written to it.
+const STALL: Duration = Duration::from_secs(60);
+/// Requests of one connection that may wait for their answers at once.
+const WAITING: usize = 64;
+/// What the open subscriptions of one connection may take, in bytes.
+const WEIGHT: usize = 4 * 1024 * 1024;
 /// How long a client that is being dropped has to read the last words.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -51,10 +59,11 @@ pub(crate) async fn serve(state: Arc<State>, url: PublicUrl, socket: WebSocket, 
     };
     gauge.increment(1.0);
     let outbox = Arc::new(Outbox::new(state.settings.limits.pending_bytes));
-    let writer = write(Arc::clone(&state), Arc::clone(&outbox), sink);
+    let pulse = Arc::new(Pulse::default());
+    let writer = write(Arc::clone(&state), Arc::clone(&outbox), Arc::clone(&pulse), sink);
     let mut connection = Connection::new(state, url, outbox, slot);
     tokio::select! {
-        () = connection.read(stream) => {}
+        () = connection.read(stream, &pulse) => {}
         () = writer => {}
     }
     connection.end();
@@ -66,11 +75,19 @@ fn close(code: u16, reason: &'static str) -> Message {
 }
 
 /// Writes what waits, as long as the client reads.
-async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSocket, Message>) {
+async fn write(
+    state: Arc<State>,
+    outbox: Arc<Outbox>,
+    pulse: Arc<Pulse>,
+    mut sink: SplitSink<WebSocket, Message>,
+) {
     loop {
         let items = tokio::select! {
             items = outbox.take() => items,
             () = tokio::time::sleep(PING) => {
+                if !pulse.ask() {
+                    return;
+                }
                 if sink.send(Message::Ping(Default::default())).await.is_err() {
                     return;
                 }
@@ -83,11 +100,12 @@ async fn write(state: Arc<State>, outbox: Arc<Outbox>, mut sink: SplitSink<WebSo
                     break;
                 }
                 if may_be_written(&state.access, &outbox, item).await {
-                    sink.feed(Message::text(item.text.clone())).await?;
+                    let fed = sink.feed(Message::text(item.text.clone()));
+                    tokio::time::timeout(STALL, fed).await.map_err(axum::Error::new)??;
                 }
                 outbox.written(item);
             }
-            sink.flush().await
+            tokio::time::timeout(STALL, sink.flush()).await.map_err(axum::Error::new)?
         };
         // A reader that takes nothing while it is dropped is not waited for.
         let written = tokio::select! {
@@ -122,10 +140,10 @@ async fn may_be_written(access: &Access, outbox: &Outbox, item: &Item) -> bool {
         return true;
     }
     access.fresh().await;
-    for (channel, entry) in item.guards.iter() {
+    for Guard { channel, entry, right } in item.guards.iter() {
         if entry.is_outdated() {
             match access.channel(channel).await {
-                Ok(now) if now.may_read(&outbox.keys()) => {}
+                Ok(now) if now.grants(*right, &outbox.keys()) => {}
                 _ => return false,
             }
         }
@@ -133,23 +151,51 @@ async fn may_be_written(access: &Access, outbox: &Outbox, item: &Item) -> bool {
     true
 }
 
+/// Whether a client answers.
+#[derive(Debug, Default)]
+struct Pulse {
+    is_awaited: AtomicBool,
+}
+
+impl Pulse {
+    /// Something came.
+    fn heard(&self) {
+        self.is_awaited.store(false, Ordering::Release);
+    }
+
+    /// It is asked. `false` when nothing came since it was asked before.
+    fn ask(&self) -> bool {
+        !self.is_awaited.swap(true, Ordering::AcqRel)
+    }
+}
+
 struct Connection {
     state: Arc<State>,
     url: PublicUrl,
     outbox: Arc<Outbox>,
     challenge: String,
-    open: HashMap<String, (Handle, Arc<Live>)>,
+    open: HashMap<String, Open>,
     answering: JoinSet<()>,
+    /// Whoever is being answered holds it: one request after the other.
+    turn: Arc<tokio::sync::Mutex<()>>,
     storing: FuturesUnordered<BoxFuture<'static, (EventId, Result<Accepted, Refused>)>>,
     requests: DefaultDirectRateLimiter,
+    proofs: DefaultDirectRateLimiter,
     forgeries: u32,
     _slot: limits::Slot,
+}
+
+/// A subscription of a connection.
+struct Open {
+    handle: Handle,
+    live: Arc<Live>,
+    weight: usize,
 }
 
 impl Connection {
     fn new(state: Arc<State>, url: PublicUrl, outbox: Arc<Outbox>, slot: limits::Slot) -> Self {
         let challenge = nostr::key::Keys::generate().public_key().to_hex();
-        let requests = state.limiter.connection();
+        let (requests, proofs) = (state.limiter.connection(), state.limiter.connection());
         Self {
             state,
             url,
@@ -157,15 +203,18 @@ impl Connection {
             challenge,
             open: HashMap::new(),
             answering: JoinSet::new(),
+            turn: Arc::default(),
             storing: FuturesUnordered::new(),
             requests,
+            proofs,
             forgeries: 0,
             _slot: slot,
         }
     }
 
     /// Reads messages and acts on them; ends when there are no more or none is wanted.
-    async fn read(&mut self, mut stream: SplitStream<WebSocket>) {
+    async fn read(&mut self, stream: SplitStream<WebSocket>, pulse: &Pulse) {
+        let mut stream = stream.inspect(|_| pulse.heard());
         self.outbox.push(protocol::challenge(&self.challenge));
         let state = Arc::clone(&self.state);
         let mut stopped = std::pin::pin!(state.stopped());
@@ -195,8 +244,8 @@ impl Connection {
         }
         self.settle().await;
         if self.state.is_stopping() {
-            for (_, live) in self.open.values() {
-                live.close(Some("error: the relay stops; connect again"));
+            for open in self.open.values() {
+                open.live.close(Some("error: the relay stops; connect again"));
             }
         }
         // What was answered is written before the connection goes, if its reader reads.
@@ -222,7 +271,7 @@ impl Connection {
 
     /// Acts on one message. `false` when the connection must end.
     async fn message(&mut self, text: &str) -> bool {
-        match Request::parse(text) {
+        match Request::parse(text, self.state.settings.limits.filters) {
             Ok(Request::Event(event)) => return self.event(*event).await,
             Ok(Request::Auth(proof)) => return self.auth(&proof),
             Ok(Request::Subscribe(id, filters)) => self.subscribe(id, filters).await,
@@ -251,12 +300,13 @@ impl Connection {
         if depends {
             self.settle().await;
         }
-        match self.state.admit(event, &self.outbox.keys()).await {
+        let keys = self.outbox.keys();
+        match self.state.admit(event, &keys).await {
             Ok(Decision::Stored) => self.answer(&id, &Ok(Accepted::Duplicate)),
             Err(refused) => self.answer(&id, &Err(refused)),
             Ok(Decision::Admitted(admitted)) => {
                 let state = Arc::clone(&self.state);
-                let storing = async move { (id, state.commit(admitted).await) };
+                let storing = async move { (id, state.commit(admitted, &keys).await) };
                 self.storing.push(storing.boxed());
                 if depends {
                     self.settle().await;
@@ -276,6 +326,12 @@ impl Connection {
 
     fn auth(&mut self, proof: &nostr::event::Event) -> bool {
         let id = EventId::from_bytes(proof.id.to_bytes());
+        // A signature costs more to check than to send again.
+        if self.proofs.check().is_err() {
+            let refused = Refused::new(Reason::RateLimited, "too many proofs; wait a second");
+            self.outbox.push(protocol::ok(&id, &Err(refused)));
+            return true;
+        }
         if proof.verify().is_err() {
             let refused = Refused::invalid("the id or the signature is wrong");
             self.outbox.push(protocol::ok(&id, &Err(refused)));
@@ -302,9 +358,9 @@ impl Connection {
         if !self.state.limiter.may_request(&keys, &self.requests) {
             return Err(Refused::new(Reason::RateLimited, "too many requests; wait a second"));
         }
-        let most = self.state.settings.limits.filters;
-        if filters.len() > most {
-            return Err(Refused::invalid(format!("at most {most} filters in one request")));
+        while self.answering.try_join_next().is_some() {}
+        if self.answering.len() >= WAITING {
+            return Err(Refused::new(Reason::RateLimited, "too many requests wait for their answers"));
         }
         let named: HashSet<&str> = filters.iter().flat_map(named_channels).collect();
         let reader = Reader::Keys(keys.to_vec());
@@ -324,11 +380,18 @@ impl Connection {
     async fn subscribe(&mut self, id: String, filters: Vec<Filter>) {
         self.unsubscribe(&id, None);
         let most = self.state.settings.limits.subscriptions;
-        let may = match self.may_ask(&filters).await {
+        let may = self.may_ask(&filters).await;
+        self.open.retain(|_, open| !open.live.is_closed());
+        let weight = protocol::weight(&filters);
+        let weights = self.open.values().map(|open| open.weight).sum::<usize>() + weight;
+        let may = match may {
             Ok(()) if self.open.len() >= most => Err(Refused::new(
                 Reason::RateLimited,
                 format!("at most {most} subscriptions on one connection"),
             )),
+            Ok(()) if weights > WEIGHT => {
+                Err(Refused::new(Reason::RateLimited, "the open subscriptions name too much"))
+            }
             may => may,
         };
         if let Err(refused) = may {
@@ -336,12 +399,16 @@ impl Connection {
         }
         let after = self.state.known();
         let live = Arc::new(Live::new(id.clone(), Arc::clone(&self.outbox), after));
-        let handle = self.state.subscribe(filters.clone(), Arc::clone(&live));
-        self.open.insert(id, (handle, Arc::clone(&live)));
+        let handle = self.state.subscribe(&filters, Arc::clone(&live));
+        self.open.insert(id, Open { handle, live: Arc::clone(&live), weight });
         let reader = Reader::Keys(self.outbox.keys().to_vec());
-        let state = Arc::clone(&self.state);
+        let (state, turn) = (Arc::clone(&self.state), Arc::clone(&self.turn));
         self.answering.spawn(async move {
-            if let Err(refused) = show_stored(&state, &reader, &filters, &live).await {
+            let _turn = turn.lock().await;
+            if live.is_closed() {
+                return;
+            }
+            if let Err(refused) = answers::stored(&state, &reader, &filters, &live).await {
                 live.close(Some(&refused.to_string()));
                 state.unsubscribe(handle);
             }
@@ -354,7 +421,9 @@ impl Connection {
         }
         let reader = Reader::Keys(self.outbox.keys().to_vec());
         let (state, outbox) = (Arc::clone(&self.state), Arc::clone(&self.outbox));
+        let turn = Arc::clone(&self.turn);
         self.answering.spawn(async move {
+            let _turn = turn.lock().await;
             let answer = match state.store.count(&reader, &filters).await {
                 Ok(count) => protocol::counted(&id, count),
                 Err(error) => protocol::closed(&id, &Refused::from(error).to_string()),
@@ -364,7 +433,7 @@ impl Connection {
     }
 
     fn unsubscribe(&mut self, id: &str, says: Option<&str>) {
-        if let Some((handle, live)) = self.open.remove(id) {
+        if let Some(Open { handle, live, .. }) = self.open.remove(id) {
             self.state.unsubscribe(handle);
             live.close(says);
         }
@@ -388,22 +457,15 @@ fn named_channels(filter: &Filter) -> impl Iterator<Item = &str> {
     filter.tags.get(&'h').into_iter().chain(by_d).flatten().map(String::as_str)
 }
 
-/// Writes what is stored, newest first, each event once; then what came meanwhile.
-async fn show_stored(state: &State, reader: &Reader, filters: &[Filter], live: &Live) -> Result<(), Refused> {
-    let mut events: Vec<Event> = Vec::new();
-    for filter in filters {
-        events.extend(state.store.query(reader, filter).await?);
+#[cfg(test)]
+mod tests {
+    use super::Pulse;
+
+    #[test]
+    fn a_client_that_answers_nothing_is_gone() {
+        let pulse = Pulse::default();
+        assert!(pulse.ask(), "it has not been asked before");
+        pulse.heard();
+        assert!(pulse.ask() && !pulse.ask());
     }
-    if filters.len() > 1 {
-        events.sort_unstable_by_key(|event| (std::cmp::Reverse(event.created_at), event.id));
-        events.dedup_by_key(|event| event.id);
-    }
-    let until = state.store.head().await?;
-    for event in &events {
-        if !live.write_stored(event).await {
-            return Ok(());
-        }
-    }
-    live.open(events.iter().map(|event| event.id).collect(), until, state.delivered());
-    Ok(())
 }

@@ -3,11 +3,13 @@
 //! A channel's admins and the community's owner manage it. A private channel answers those who may not
 //! read it as one that does not exist.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
 use vocative::Tag;
 use vocative_store::{
-    Change, Channel, ChannelId, ChannelKind, Entry, Event, EventId, Filter, Member, Reader, Roles, kinds,
+    Change, Channel, ChannelId, ChannelKind, Condition, Entry, Event, EventId, Filter, Member, Outcome,
+    Position, Reader, Refusal, Roles, kinds,
 };
 
 use super::access::{self, ADMIN};
@@ -30,6 +32,8 @@ const LEAVE: u32 = 9022;
 const KIND: &str = "type";
 /// What its creation and its edits may set of its metadata.
 const DESCRIPTION: [&str; 3] = ["name", "about", "picture"];
+/// The longest of these, in bytes: the description that the relay signs holds all three.
+const LONGEST: usize = 8 * 1024;
 /// The bounds of an invite code in bytes: too long to guess, short enough to say.
 const CODE: std::ops::RangeInclusive<usize> = 16..=128;
 
@@ -44,7 +48,9 @@ pub(crate) async fn control(state: &State, event: Event) -> Result<Admitted, Ref
         _ => {}
     }
     let living = managed(state, &event, &channel)?;
-    let changed = |changes, takes_rights| Ok(admitted(event.clone(), id.clone(), changes, takes_rights));
+    let conditions = channel.conditions(&id, event.key);
+    let entry = |changes| Entry { event: event.clone(), changes, conditions: conditions.clone() };
+    let changed = |changes, takes_rights| Ok(admitted(entry(changes), id.clone(), takes_rights));
     match event.kind {
         PUT_USER => {
             let members = members(&event)?;
@@ -65,7 +71,10 @@ pub(crate) async fn control(state: &State, event: Event) -> Result<Admitted, Ref
             changed(vec![Change::SetChannel(edited)], is_narrower)
         }
         DELETE => changed(vec![Change::SetChannel(Channel { deleted: true, ..living.clone() })], true),
-        DELETE_EVENT => delete_event(state, event, id).await,
+        DELETE_EVENT => {
+            is_deletable(state, &event, &id).await?;
+            Ok(Admitted { entries: vec![entry(Vec::new())], changes: None })
+        }
         CREATE_INVITE => {
             let codes: Vec<&str> = event.values("code").collect();
             if codes.is_empty() || codes.iter().any(|code| !CODE.contains(&code.len())) {
@@ -77,9 +86,8 @@ pub(crate) async fn control(state: &State, event: Event) -> Result<Admitted, Ref
     }
 }
 
-fn admitted(event: Event, channel: ChannelId, changes: Vec<Change>, takes_rights: bool) -> Admitted {
-    let entries = vec![Entry { event, changes, conditions: Vec::new() }];
-    Admitted { entries, changes: Some(ChannelChange { channel, takes_rights }) }
+fn admitted(entry: Entry, channel: ChannelId, takes_rights: bool) -> Admitted {
+    Admitted { entries: vec![entry], changes: Some(ChannelChange { channel, takes_rights }) }
 }
 
 /// The channel, if the author of the event manages it.
@@ -123,12 +131,17 @@ async fn create(
         let others = members(&event)?.into_iter().filter(|member| member.key != event.key);
         changes.extend(others.map(|member| Change::SetMember(id.clone(), member)));
     }
-    Ok(admitted(event, id, changes, false))
+    // Of several who make a channel of one name at once, one does.
+    let conditions = vec![Condition::Channel(id.clone(), None)];
+    Ok(admitted(Entry { event, changes, conditions }, id, false))
 }
 
 /// The channel with the flags that an event sets: a channel is open, or private in every respect; an open
 /// one may take an invitation to join.
 fn flags(channel: Channel, event: &Event) -> Result<Channel, Refused> {
+    if DESCRIPTION.iter().flat_map(|name| event.values(name)).any(|value| value.len() > LONGEST) {
+        return Err(Refused::invalid(format!("name, about and picture have at most {LONGEST} bytes each")));
+    }
     let has = |name: &str| event.tags.iter().any(|tag| tag.first().is_some_and(|n| n == name));
     let (private, public) = (has("private") || has("hidden"), has("public"));
     let (closed, open) = (has("closed"), has("open"));
@@ -186,7 +199,8 @@ async fn join(
     }
     let member = Member { key: event.key, roles: Roles::new() };
     let change = Change::SetMember(id.clone(), member);
-    with_answer(state, event, id, PUT_USER, change, false)
+    let request = Entry { conditions: channel.conditions(&id, event.key), ..event.into() };
+    with_answer(state, request, id, PUT_USER, change, false)
 }
 
 /// Whether the event brings a code that an admin of the channel made.
@@ -203,27 +217,32 @@ fn leave(state: &State, event: Event, id: ChannelId, channel: &access::Entry) ->
         return Err(Refused::restricted(NO_CHANNEL));
     }
     let change = Change::RemoveMember(id.clone(), event.key);
-    with_answer(state, event, id, REMOVE_USER, change, true)
+    let request = Entry { conditions: channel.conditions(&id, event.key), ..event.into() };
+    with_answer(state, request, id, REMOVE_USER, change, true)
 }
 
 /// A request, and with it the relay's own event that grants it.
 fn with_answer(
     state: &State,
-    request: Event,
+    request: Entry,
     id: ChannelId,
     kind: u32,
     change: Change,
     takes_rights: bool,
 ) -> Result<Admitted, Refused> {
+    let Event { id: request_id, key, created_at, .. } = request.event;
     // The request is named, so that granting the next one within a second is another event.
-    let tags = [["h", id.as_str()], ["p", &request.key.to_string()], ["e", &request.id.to_string()]];
+    let tags = [["h", id.as_str()], ["p", &key.to_string()], ["e", &request_id.to_string()]];
     let tags = tags.map(|tag| tag.map(str::to_owned).to_vec()).to_vec();
-    let answer = state.identity.sign(kind, tags, request.created_at)?;
-    let entries = vec![request.into(), Entry { event: answer, changes: vec![change], conditions: Vec::new() }];
+    let answer = state.identity.sign(kind, tags, created_at)?;
+    // Nothing is granted that was not asked for durably.
+    let conditions = vec![Condition::Stored(request_id)];
+    let entries = vec![request, Entry { event: answer, changes: vec![change], conditions }];
     Ok(Admitted { entries, changes: Some(ChannelChange { channel: id, takes_rights }) })
 }
 
-async fn delete_event(state: &State, event: Event, id: ChannelId) -> Result<Admitted, Refused> {
+/// Whether everything that an event deletes is a message of the channel.
+async fn is_deletable(state: &State, event: &Event, id: &ChannelId) -> Result<(), Refused> {
     let targets: Result<Vec<EventId>, _> = event.values("e").map(str::parse).collect();
     let mut targets = targets.map_err(|bad| Refused::invalid(bad.to_string()))?;
     targets.sort_unstable();
@@ -239,7 +258,7 @@ async fn delete_event(state: &State, event: Event, id: ChannelId) -> Result<Admi
     if found.len() < count || found.iter().any(is_record) {
         return Err(Refused::invalid("there is no such message in the channel"));
     }
-    Ok(event.into())
+    Ok(())
 }
 
 /// Brings the relay's description of a channel (39000 to 39003) up to what is stored.
@@ -267,7 +286,14 @@ pub(crate) async fn describe(state: &State, id: &ChannelId) -> Result<(), Refuse
         if entries.is_empty() {
             return Ok(());
         }
-        state.append(entries).await?;
+        for outcome in state.append(entries).await? {
+            // A newer one of another node is looked at again; what can never be stored is not tried again.
+            if let Outcome::Refused(refusal) = outcome
+                && !matches!(refusal, Refusal::Superseded { .. })
+            {
+                return Err(Refused::new(Reason::Error, format!("a description: {refusal}")));
+            }
+        }
     }
     Err(Refused::new(Reason::Error, "the description of the channel changes too fast"))
 }
@@ -291,8 +317,13 @@ async fn description(state: &State, channel: &Channel, stored: &[Event]) -> Resu
         limit: Some(Filter::MAX_LIMIT),
         ..Filter::default()
     };
-    // Newest first; what nobody set for so long is in the description that is stored.
-    let edits = state.store.query(&Reader::Server, &filter.tag('h', [channel.id.as_str()])).await?;
+    let filter = filter.tag('h', [channel.id.as_str()]);
+    let mut edits = state.store.query(&Reader::Server, &filter).await?;
+    // The last to be stored counts, as it does for the flags, whatever time it says. What nobody set for so
+    // long is in the description that is stored.
+    let found = state.store.find(&Reader::Server, &filter).await?;
+    let places: HashMap<EventId, Position> = found.iter().map(|found| (found.id, found.position)).collect();
+    edits.sort_by_key(|event| Reverse(places.get(&event.id).copied()));
     let older = stored.iter().filter(|event| event.kind == *kinds::CHANNEL_METADATA.start());
     for name in DESCRIPTION {
         let set = edits.iter().chain(older.clone()).find_map(|event| event.values(name).next());

@@ -15,15 +15,48 @@ pub(crate) struct Limiter {
     events: DefaultKeyedRateLimiter<[u8; 32]>,
     requests: DefaultKeyedRateLimiter<[u8; 32]>,
     requests_quota: Quota,
-    connections: Arc<Mutex<HashMap<IpAddr, usize>>>,
-    connections_per_address: usize,
+    connections: PerAddress,
 }
 
-/// Counts one connection of an address while it lives.
+/// Counts what each address has open, up to a bound.
+#[derive(Debug)]
+pub(crate) struct PerAddress {
+    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    most: usize,
+}
+
+/// Counts as one of its address while it lives.
 #[derive(Debug)]
 pub(crate) struct Slot {
     address: IpAddr,
-    connections: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl PerAddress {
+    /// So many of each address.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { open: Arc::default(), most }
+    }
+
+    /// Counts one more; nothing when the address has as many as it may.
+    pub(crate) fn take(&self, address: IpAddr) -> Option<Slot> {
+        let address = counted(address);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(address).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Slot { address, open: Arc::clone(&self.open) })
+    }
+}
+
+/// What counts as one address: of IPv6 the network of 64 bits, all of which one subscriber has.
+fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
+        address => address,
+    }
 }
 
 fn quota(per_second: u32) -> Quota {
@@ -36,8 +69,7 @@ impl Limiter {
             events: RateLimiter::keyed(quota(limits.events_per_second)),
             requests: RateLimiter::keyed(quota(limits.requests_per_second)),
             requests_quota: quota(limits.requests_per_second),
-            connections: Arc::default(),
-            connections_per_address: limits.connections_per_address,
+            connections: PerAddress::new(limits.connections_per_address),
         }
     }
 
@@ -55,20 +87,14 @@ impl Limiter {
         }
     }
 
-    /// What counts the requests of one connection.
+    /// What counts the requests, or the proofs, of one connection.
     pub(crate) fn connection(&self) -> DefaultDirectRateLimiter {
         RateLimiter::direct(self.requests_quota)
     }
 
     /// Counts a connection; nothing when the address has as many as it may.
     pub(crate) fn connect(&self, address: IpAddr) -> Option<Slot> {
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = connections.entry(address).or_default();
-        if *count >= self.connections_per_address {
-            return None;
-        }
-        *count += 1;
-        Some(Slot { address, connections: Arc::clone(&self.connections) })
+        self.connections.take(address)
     }
 
     /// Forgets keys that have not asked for a while.
@@ -80,11 +106,11 @@ impl Limiter {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = connections.get_mut(&self.address) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
-                connections.remove(&self.address);
+                open.remove(&self.address);
             }
         }
     }
@@ -96,7 +122,7 @@ mod tests {
 
     use vocative::Key;
 
-    use super::Limiter;
+    use super::{Limiter, PerAddress};
     use crate::settings::Limits;
 
     #[test]
@@ -111,5 +137,21 @@ mod tests {
         assert!(first.is_some() && limiter.connect(home).is_none());
         drop(first);
         assert!(limiter.connect(home).is_some());
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_address() {
+        let table = [
+            ("2001:db8::1", "2001:db8::ffff:2", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+            ("::ffff:10.0.0.1", "10.0.0.1", true),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false),
+        ];
+        for (one, other, is_one) in table {
+            let [one, other] = [one, other].map(|text| text.parse().expect("an address"));
+            let open = PerAddress::new(1);
+            let _first = open.take(one).expect("the first");
+            assert_eq!(open.take(other).is_none(), is_one, "{one} {other}");
+        }
     }
 }

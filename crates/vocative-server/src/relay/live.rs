@@ -6,9 +6,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use vocative::Key;
 use vocative_store::{ChannelId, Event, EventId, Position, kinds};
 
-use super::access::{Entry, Guards};
+use super::access::{Entry, Guard, Guards, Right};
 use super::outbox::{Item, Outbox};
 use super::protocol;
 
@@ -31,7 +32,9 @@ impl Delivery {
         guards: Vec<(ChannelId, Arc<Entry>)>,
         is_for_author: bool,
     ) -> Self {
-        Self { position, event, guards: guards.into(), is_for_author, json: OnceLock::new() }
+        let read = |(channel, entry)| Guard { channel, entry, right: Right::Read };
+        let guards = guards.into_iter().map(read).collect();
+        Self { position, event, guards, is_for_author, json: OnceLock::new() }
     }
 
     /// The event as JSON, made when first wanted.
@@ -46,9 +49,22 @@ impl Delivery {
         if self.event.kind == kinds::DELETION && keys.contains(&self.event.key) {
             return Some(Arc::from([]));
         }
-        let reads_all = self.guards.iter().all(|(_, entry)| entry.may_read(&keys));
-        (reads_all && !self.is_for_author).then(|| Arc::clone(&self.guards))
+        let right = right(&self.event, &keys);
+        let has_all = self.guards.iter().all(|guard| guard.entry.grants(right, &keys));
+        if !has_all || self.is_for_author {
+            return None;
+        }
+        Some(match right {
+            Right::Read => Arc::clone(&self.guards),
+            Right::Manage => self.guards.iter().map(|guard| Guard { right, ..guard.clone() }).collect(),
+        })
     }
+}
+
+/// What someone with these keys must be able to do in the channel of an event to see it.
+pub(crate) fn right(event: &Event, keys: &[Key]) -> Right {
+    let is_for_managers = kinds::WITH_CODE.contains(&event.kind) && !keys.contains(&event.key);
+    if is_for_managers { Right::Manage } else { Right::Read }
 }
 
 /// An open subscription.
@@ -109,19 +125,44 @@ impl Live {
         }
     }
 
-    /// Writes a stored event, when there is room for it. `false` when nothing is wanted any more.
-    pub(crate) async fn write_stored(&self, event: &Event) -> bool {
+    /// What was committed up to here is for the store to show.
+    pub(crate) fn after(&self) -> Position {
+        self.after
+    }
+
+    /// The keys of its reader.
+    pub(crate) fn keys(&self) -> Arc<[Key]> {
+        self.outbox.keys()
+    }
+
+    /// Waits until there is room for stored events. `false` when none are wanted any more.
+    pub(crate) async fn has_room(&self) -> bool {
         self.outbox.room().await;
+        self.wants_stored(&self.lock())
+    }
+
+    /// Whether it has been closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(*self.lock(), State::Closed)
+    }
+
+    fn wants_stored(&self, state: &State) -> bool {
+        matches!(state, State::Waiting(_)) && !self.outbox.is_over()
+    }
+
+    /// Writes a stored event. `false` when nothing is wanted any more.
+    pub(crate) fn write_stored(&self, event: &Event, guards: Guards) -> bool {
         // The state is held while the message is put, so that none follows a `CLOSED`.
         let state = self.lock();
-        let is_wanted = matches!(*state, State::Waiting(_)) && !self.outbox.is_over();
+        let is_wanted = self.wants_stored(&state);
         if is_wanted {
-            self.outbox.push(protocol::event_message(&self.id, &protocol::event_json(event)));
+            let text = protocol::event_message(&self.id, &protocol::event_json(event));
+            self.outbox.push_guarded(Item { text, guards });
         }
         is_wanted
     }
 
-    /// The stored events are written: these, none of which stands after `until`. What came meanwhile
+    /// The stored events are written: of those that may come again these, none of which stands after `until`. What came meanwhile
     /// follows.
     pub(crate) fn open(&self, stored: HashSet<EventId>, until: Position, delivered: Position) {
         let mut state = self.lock();
@@ -202,7 +243,7 @@ mod tests {
         live.deliver(&delivery(2));
         live.deliver(&delivery(3));
         for n in [4, 2, 1] {
-            assert!(live.write_stored(&event(n)).await);
+            assert!(live.write_stored(&event(n), Arc::from([])));
         }
         let stored: HashSet<EventId> = [4, 2, 1].map(|n| event(n).id).into();
         live.open(stored, Position::new(4), Position::new(3));
@@ -211,7 +252,7 @@ mod tests {
         }
         live.close(Some("error: over"));
         live.deliver(&delivery(7));
-        assert!(!live.write_stored(&event(8)).await);
+        assert!(!live.write_stored(&event(8), Arc::from([])) && !live.has_room().await);
         assert_eq!(written(&outbox).await, [4, 2, 1, 0, 3, 5, 6]);
     }
 }

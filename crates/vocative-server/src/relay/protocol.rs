@@ -15,6 +15,11 @@ pub(crate) const SUBSCRIPTION_ID: usize = 64;
 /// The longest event, in bytes of JSON (section 1, Mention tags).
 pub(crate) const EVENT: usize = 128 * 1024;
 
+/// What the filters of one request may name altogether: a statement takes so many values.
+pub(crate) const VALUES: usize = 5000;
+/// The longest text that is searched for, in bytes.
+pub(crate) const SEARCH: usize = 256;
+
 /// What a client says.
 #[derive(Debug)]
 pub(crate) enum Request {
@@ -57,11 +62,11 @@ impl Misunderstood {
 }
 
 impl Request {
-    /// Reads a message.
+    /// Reads a message with at most so many filters.
     ///
     /// # Errors
     /// What to answer instead.
-    pub(crate) fn parse(text: &str) -> Result<Self, Misunderstood> {
+    pub(crate) fn parse(text: &str, filters: usize) -> Result<Self, Misunderstood> {
         let nothing = |because: &str| Misunderstood { about: About::Nothing, because: because.to_owned() };
         let parts: Vec<&RawValue> = serde_json::from_str(text)
             .map_err(|_| nothing("a message is one JSON array whose first element says what it is"))?;
@@ -71,8 +76,8 @@ impl Request {
         match &*what {
             "EVENT" => event(rest).map(Self::Event),
             "AUTH" => event(rest).map(Self::Auth),
-            "REQ" => filters(rest).map(|(id, filters)| Self::Subscribe(id, filters)),
-            "COUNT" => filters(rest).map(|(id, filters)| Self::Count(id, filters)),
+            "REQ" => read_filters(rest, filters).map(|(id, filters)| Self::Subscribe(id, filters)),
+            "COUNT" => read_filters(rest, filters).map(|(id, filters)| Self::Count(id, filters)),
             "CLOSE" => subscription(rest).map(Self::Close),
             _ => Err(nothing("the relay knows EVENT, REQ, COUNT, CLOSE and AUTH")),
         }
@@ -105,20 +110,44 @@ fn subscription(rest: &[&RawValue]) -> Result<String, Misunderstood> {
     })
 }
 
-fn filters(rest: &[&RawValue]) -> Result<(String, Vec<Filter>), Misunderstood> {
+fn read_filters(rest: &[&RawValue], most: usize) -> Result<(String, Vec<Filter>), Misunderstood> {
     let id = subscription(rest)?;
     let about = |because: String| Misunderstood { about: About::Subscription(id.clone()), because };
     let given = &rest[1..];
     if given.is_empty() {
         return Err(about("at least one filter is needed".to_owned()));
     }
+    if given.len() > most {
+        return Err(about(format!("at most {most} filters in one request")));
+    }
     let read = |raw: &&RawValue| {
         let filter: nostr::filter::Filter =
             serde_json::from_str(raw.get()).map_err(|error| about(format!("no filter: {error}")))?;
         Ok(stored_filter(filter))
     };
-    let filters = given.iter().map(read).collect::<Result<_, _>>()?;
+    let filters: Vec<Filter> = given.iter().map(read).collect::<Result<_, _>>()?;
+    if filters.iter().map(values).sum::<usize>() > VALUES {
+        return Err(about(format!("the filters of one request name at most {VALUES} values")));
+    }
+    if filters.iter().filter_map(|filter| filter.search.as_ref()).any(|search| search.len() > SEARCH) {
+        return Err(about(format!("a search has at most {SEARCH} bytes")));
+    }
     Ok((id, filters))
+}
+
+/// How many values a filter names.
+fn values(filter: &Filter) -> usize {
+    filter.ids.as_ref().map_or(0, Vec::len)
+        + filter.authors.as_ref().map_or(0, Vec::len)
+        + filter.kinds.as_ref().map_or(0, Vec::len)
+        + filter.tags.values().map(Vec::len).sum::<usize>()
+}
+
+/// About how much memory open filters take, in bytes.
+pub(crate) fn weight(filters: &[Filter]) -> usize {
+    const OF_VALUE: usize = 128;
+    let texts = |filter: &Filter| filter.tags.values().flatten().map(String::len).sum::<usize>();
+    filters.iter().map(|filter| OF_VALUE * (1 + values(filter)) + 2 * texts(filter)).sum()
 }
 
 /// A filter as the store takes it.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use vocative::Key;
 use vocative_store::{
     Entry, Event, EventId, Filter, Outcome, Position, Reader, Refusal, Store, StoreError, Timestamp,
@@ -12,6 +12,7 @@ use vocative_store::{
 
 use super::access::Access;
 use super::admission::{self, Admitted};
+use super::answers;
 use super::groups;
 use super::identity::Identity;
 use super::limits::Limiter;
@@ -34,6 +35,8 @@ pub(crate) struct State {
     delivered: AtomicU64,
     /// The last position that this node knows to be taken.
     known: AtomicU64,
+    /// Whoever reads a piece of an answer holds one.
+    pub(crate) pieces: Semaphore,
     stopping: watch::Sender<bool>,
 }
 
@@ -55,6 +58,7 @@ impl State {
             subscriptions: Mutex::default(),
             delivered: AtomicU64::new(head),
             known: AtomicU64::new(head),
+            pieces: Semaphore::new(answers::PIECES),
             stopping: watch::Sender::new(false),
             settings,
             store,
@@ -80,7 +84,7 @@ impl State {
     }
 
     /// Takes a subscription in.
-    pub(crate) fn subscribe(&self, filters: Vec<Filter>, live: Arc<Live>) -> Handle {
+    pub(crate) fn subscribe(&self, filters: &[Filter], live: Arc<Live>) -> Handle {
         let mut subscriptions = self.subscriptions();
         let handle = subscriptions.add(filters, live);
         metrics::gauge!("vocative_subscriptions").set(subscriptions.len() as f64);
@@ -124,9 +128,31 @@ impl State {
         Ok(self.store.event(&Reader::Server, id).await?.is_some())
     }
 
-    /// Stores what was admitted, and sees to what follows from it. Ends when it is durable, and when no
-    /// node acts any more on a right that it took away.
-    pub(crate) async fn commit(&self, admitted: Admitted) -> Result<Accepted, Refused> {
+    /// Stores what was admitted for these keys, and sees to what follows from it. Ends when it is durable,
+    /// and when no node acts any more on a right that it took away. What was admitted on something that has
+    /// changed meanwhile is decided about again.
+    pub(crate) async fn commit(&self, mut admitted: Admitted, keys: &[Key]) -> Result<Accepted, Refused> {
+        const ATTEMPTS: usize = 8;
+        for _ in 0..ATTEMPTS {
+            let conditional = admitted.entries.first().filter(|entry| !entry.conditions.is_empty());
+            let Some(event) = conditional.map(|entry| entry.event.clone()) else { break };
+            if let Some(accepted) = self.try_commit(admitted).await? {
+                return Ok(accepted);
+            }
+            for channel in event.values("h").filter_map(|id| id.parse().ok()) {
+                self.access.has_changed(&channel);
+            }
+            admitted = match self.admit(event, keys).await? {
+                Decision::Admitted(again) => again,
+                Decision::Stored => return Ok(Accepted::Duplicate),
+            };
+        }
+        let accepted = self.try_commit(admitted).await?;
+        accepted.ok_or_else(|| Refused::new(Reason::Error, "the channel changes too fast; try again"))
+    }
+
+    /// Stores what was admitted, unless what it rests on has changed.
+    async fn try_commit(&self, admitted: Admitted) -> Result<Option<Accepted>, Refused> {
         let Admitted { entries, changes } = admitted;
         let outcomes = self.append(entries).await?;
         let outcome = outcomes
@@ -138,7 +164,8 @@ impl State {
         }
         let accepted = match outcome {
             Outcome::Stored(_) => Accepted::Stored,
-            Outcome::Duplicate => return Ok(Accepted::Duplicate),
+            Outcome::Duplicate => return Ok(Some(Accepted::Duplicate)),
+            Outcome::Refused(Refusal::Outdated) => return Ok(None),
             Outcome::Refused(refusal) => return Err(refused(&refusal)),
         };
         if let Some(change) = changes {
@@ -152,7 +179,7 @@ impl State {
                 tracing::error!(channel = ?change.channel, %failure, "a channel's description is behind");
             }
         }
-        Ok(accepted)
+        Ok(Some(accepted))
     }
 
     /// Stores entries and wakes whoever delivers.

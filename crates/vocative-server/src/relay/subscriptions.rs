@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use vocative::Key;
-use vocative_store::{Event, EventId, Filter};
+use vocative_store::{Event, EventId, Filter, Matcher, Tried};
 
 /// A subscription among all of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +35,7 @@ pub(crate) struct Subscriptions<T> {
 
 #[derive(Debug)]
 struct Held<T> {
-    filters: Vec<Filter>,
+    filters: Vec<Matcher>,
     names: Vec<Named>,
     of: T,
 }
@@ -53,13 +53,14 @@ impl<T> Subscriptions<T> {
     }
 
     /// Takes one in.
-    pub(crate) fn add(&mut self, filters: Vec<Filter>, of: T) -> Handle {
+    pub(crate) fn add(&mut self, filters: &[Filter], of: T) -> Handle {
         self.next += 1;
         let handle = Handle(self.next);
         let names: Vec<Named> = filters.iter().flat_map(names_of_filter).collect();
         for name in &names {
             self.by_name.entry(name.clone()).or_default().insert(handle);
         }
+        let filters = filters.iter().map(Matcher::new).collect();
         self.held.insert(handle, Held { filters, names, of });
         handle
     }
@@ -85,11 +86,12 @@ impl<T> Subscriptions<T> {
 
     /// Calls `found` for each subscription one of whose filters wants the event, once.
     pub(crate) fn each_wanting(&self, event: &Event, mut found: impl FnMut(&T)) {
+        let event_tried = Tried::new(event);
         let mut tried = HashSet::new();
         for name in names_of_event(event) {
             for handle in self.by_name.get(&name).into_iter().flatten() {
                 let held = &self.held[handle];
-                if tried.insert(*handle) && held.filters.iter().any(|filter| filter.matches(event)) {
+                if tried.insert(*handle) && held.filters.iter().any(|filter| filter.matches(&event_tried)) {
                     found(&held.of);
                 }
             }

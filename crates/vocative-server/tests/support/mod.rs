@@ -146,7 +146,7 @@ pub fn now() -> u64 {
 
 /// A connection.
 pub struct Client {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     pub challenge: String,
     url: String,
     /// What came while something else was waited for.
@@ -209,7 +209,7 @@ impl Client {
         self.answer(&event.id.to_hex()).await
     }
 
-    async fn answer(&mut self, id: &str) -> (bool, String) {
+    pub async fn answer(&mut self, id: &str) -> (bool, String) {
         let answer = self.wait(|message| message[0] == "OK" && message[1] == id).await;
         (answer[2].as_bool().expect("a verdict"), answer[3].as_str().expect("a reason").to_owned())
     }
@@ -294,4 +294,38 @@ impl Client {
 /// A filter of a channel.
 pub fn of_channel(id: &str) -> Value {
     json!({ "#h": [id], "kinds": [9, 40002, 40003, 45001, 45003, 5] })
+}
+
+/// A node with an open channel `open` and a private one `secret`: the owner manages both, Ann is in both.
+pub struct Community {
+    pub node: Node,
+    pub owner: Person,
+    pub ann: Person,
+    pub bob: Person,
+}
+
+impl Community {
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// With other settings.
+    pub async fn with(set: impl FnOnce(&mut Settings)) -> Self {
+        let (owner, ann, bob) = (Person::new(), Person::new(), Person::new());
+        let mut settings = settings(&owner);
+        set(&mut settings);
+        let node = Node::start(settings).await;
+        let mut client = node.connect().await;
+        client.store(&owner.event(9007, &[&["h", "open"], &["name", "Open"]], "")).await;
+        client.store(&owner.event(9007, &[&["h", "secret"], &["private"]], "")).await;
+        for channel in ["open", "secret"] {
+            client.store(&owner.event(9000, &[&["h", channel], &["p", &ann.hex()]], "")).await;
+        }
+        Self { node, owner, ann, bob }
+    }
+}
+
+/// The id of an event, as it is written.
+pub fn id(event: &Event) -> String {
+    event.id.to_hex()
 }

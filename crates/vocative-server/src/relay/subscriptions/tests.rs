@@ -86,7 +86,7 @@ proptest! {
         for (number, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Open(filters) => {
-                    let handle = index.add(filters.clone(), number);
+                    let handle = index.add(&filters, number);
                     all.push((handle, number, filters));
                 }
                 Step::Close(which) if !all.is_empty() => {
