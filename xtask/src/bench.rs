@@ -42,13 +42,17 @@ fn machine() -> String {
     format!("{} × {}, {compiler}, load {load}", models.len(), models.first().unwrap_or(&"unknown processor"))
 }
 
-/// Fuzzes both targets, each for some seconds, from their seeds.
+/// The fuzz targets: one for each parser of bytes from outside.
+const TARGETS: [&str; 7] =
+    ["resolve", "session_line", "client_message", "filter", "http_accept", "settings_file", "bus_address"];
+
+/// Fuzzes each target for some seconds, from its seeds.
 pub(crate) fn fuzz(arguments: &[String]) -> Result {
     let seconds: u32 = match arguments.first() {
         Some(seconds) => seconds.parse().map_err(|_| format!("{seconds} is no number of seconds"))?,
         None => 600,
     };
-    for target in ["resolve", "session_line"] {
+    for target in TARGETS {
         let limit = format!("-max_total_time={seconds}");
         let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
         std::fs::create_dir_all(root().join(&corpus)).map_err(|error| error.to_string())?;

@@ -18,7 +18,7 @@ cargo xtask TASK
   real-pi   install Pi under the target folder, and run only the tests that drive it
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
-  fuzz      fuzz both targets: cargo xtask fuzz [SECONDS], ten minutes each by default
+  fuzz      fuzz every target: cargo xtask fuzz [SECONDS], ten minutes each by default
   corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
   man       write the man pages to target/man";
 

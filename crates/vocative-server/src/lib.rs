@@ -5,6 +5,8 @@
 //! the documentation are those of the specification of the server.
 
 pub mod bus;
+#[doc(hidden)]
+pub mod fuzzing;
 mod listener;
 mod relay;
 mod server;
