@@ -124,7 +124,7 @@ fn open_frozen(path: &Path) -> rusqlite::Result<Connection> {
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                uri.push(char::from(*byte))
+                uri.push(char::from(*byte));
             }
             other => uri.push_str(&format!("%{other:02X}")),
         }
