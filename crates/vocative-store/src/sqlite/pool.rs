@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::Semaphore;
 
@@ -17,14 +18,22 @@ const READERS: usize = 8;
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     create(path)?;
     let db = Connection::open(path).map_err(failed)?;
-    db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
-    db.set_prepared_statement_cache_capacity(128);
+    prepare(&db).map_err(failed)?;
     db.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; \
          PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;",
     )
     .map_err(failed)?;
     Ok(db)
+}
+
+/// What connections of both kinds have in common.
+fn prepare(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(Duration::from_secs(10))?;
+    db.set_prepared_statement_cache_capacity(128);
+    // A statement that is kept is planned once, not for each value that is bound to it.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Makes an empty file that nobody else may read, unless there is one: a store holds the relay's key.
@@ -102,8 +111,7 @@ impl Idle {
 /// Opens a connection that cannot write.
 pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let db = if is_frozen(path) { open_frozen(path) } else { Connection::open(path) }.map_err(failed)?;
-    db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
-    db.set_prepared_statement_cache_capacity(128);
+    prepare(&db).map_err(failed)?;
     let pragmas = "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;";
     db.execute_batch(pragmas).map_err(failed)?;
     Ok(db)
