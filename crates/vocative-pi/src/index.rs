@@ -2,12 +2,13 @@
 //! a look at those of the others (section 4.4). It can be deleted at any time; only time changes.
 //!
 //! The index is asked only if it is fresh: it bears the fingerprint of the files that it was made
-//! from, and whoever asks takes theirs again. The first line is that fingerprint; the second says
-//! where each person's line stands; each line has a checksum. What does not fit is no index.
+//! from, and whoever asks takes theirs again. The first line is that fingerprint; a line for each
+//! person follows, then one that says where these stand, and last the place of that. Lines have
+//! checksums, and what does not fit is no index.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use vocative::Login;
 
 use crate::cache::{Stamp, create, digest, new_path, sample};
 use crate::ids::{EntryId, SessionId};
-use crate::query::{Index, Query};
+use crate::query::{Index, Pair, Query};
 use crate::reduction::{Origin, Reference, ReferenceKey};
 use crate::time::Timestamp;
 
@@ -24,6 +25,8 @@ use crate::time::Timestamp;
 pub const INDEX_NAME: &str = ".vocative-index";
 /// What the first line begins with. Another version of the rules must write another one.
 const MAGIC: &str = "vocative index 1";
+/// The length of the last line.
+const LAST: u64 = 17;
 
 /// What tells one state of a set of files from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ impl Fingerprint {
     }
 }
 
-/// Where a person's line stands, after the second line.
+/// Where each person's line stands, and its length.
 type Places = BTreeMap<String, (u64, u64)>;
 
 /// A reference to one person: session, entry, actor, time, place of the file, and line.
@@ -55,7 +58,7 @@ type Places = BTreeMap<String, (u64, u64)>;
 struct Row(String, String, String, i64, u32, u32);
 
 impl Row {
-    fn of((key, reference): &(ReferenceKey, Reference)) -> Self {
+    fn of(&(key, reference): &Pair<'_>) -> Self {
         let Origin { file, line } = reference.origin;
         let (session, entry) = (key.session.to_string(), key.entry.to_string());
         Self(session, entry, reference.actor.to_string(), reference.at.millis(), file, line)
@@ -77,24 +80,24 @@ impl Row {
 ///
 /// # Errors
 /// What the file system says; then the old one is left as it is.
-pub fn write(path: &Path, files: &Fingerprint, index: &Index) -> io::Result<()> {
+pub fn write(path: &Path, files: &Fingerprint, index: &Index<'_>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let temporary = new_path(path);
     let write = || {
-        let mut places = Places::new();
-        let mut rows = Vec::new();
-        for (recipient, references) in index.people() {
-            let start = rows.len();
-            let list: Vec<Row> = references.iter().map(Row::of).collect();
-            write_line(&mut rows, &list)?;
-            places.insert(recipient.to_string(), (start as u64, (rows.len() - start) as u64));
-        }
         let mut out = create(&temporary)?;
-        writeln!(out, "{MAGIC} {}", files.0)?;
+        let first = format!("{MAGIC} {}\n", files.0);
+        out.write_all(first.as_bytes())?;
+        let (mut at, mut places) = (first.len() as u64, Places::new());
+        for (recipient, references) in index.people() {
+            let rows: Vec<Row> = references.iter().map(Row::of).collect();
+            let length = write_line(&mut out, &rows)?;
+            places.insert(recipient.to_string(), (at, length));
+            at += length;
+        }
         write_line(&mut out, &places)?;
-        out.write_all(&rows)?;
+        writeln!(out, "{at:016x}")?;
         out.flush()?;
         std::fs::rename(&temporary, path)
     };
@@ -106,9 +109,12 @@ pub fn write(path: &Path, files: &Fingerprint, index: &Index) -> io::Result<()> 
     written
 }
 
-fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+/// Writes a line, and gives its length.
+fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<u64> {
     let text = serde_json::to_string(value)?;
-    writeln!(out, "{}\t{text}", digest(text.as_bytes()))
+    let line = format!("{}\t{text}\n", digest(text.as_bytes()));
+    out.write_all(line.as_bytes())?;
+    Ok(line.len() as u64)
 }
 
 fn read_line<T: serde::de::DeserializeOwned>(line: &str) -> Option<T> {
@@ -120,25 +126,22 @@ fn read_line<T: serde::de::DeserializeOwned>(line: &str) -> Option<T> {
 #[derive(Debug)]
 pub struct OpenIndex {
     file: File,
-    /// Where the lines of people begin.
-    start: u64,
     places: Places,
 }
 
 impl OpenIndex {
     /// Opens the index, if there is one for files with this fingerprint.
     pub fn open(path: &Path, files: &Fingerprint) -> Option<Self> {
-        let mut file = BufReader::new(File::open(path).ok()?);
-        let (mut first, mut second) = (String::new(), String::new());
-        // A first line of another kind may be of any length.
-        let mut head = file.by_ref().take((MAGIC.len() + files.0.len() + 2) as u64);
-        head.read_line(&mut first).ok()?;
-        if first.strip_suffix('\n') != Some(&format!("{MAGIC} {}", files.0)) {
+        let file = File::open(path).ok()?;
+        let first = format!("{MAGIC} {}\n", files.0);
+        if read_at(&file, 0, first.len() as u64)? != first {
             return None;
         }
-        file.read_line(&mut second).ok()?;
-        let start = (first.len() + second.len()) as u64;
-        Some(Self { file: file.into_inner(), start, places: read_line(&second)? })
+        let last = file.metadata().ok()?.len().checked_sub(LAST)?;
+        let place = read_at(&file, last, LAST)?;
+        let place = u64::from_str_radix(place.trim_end(), 16).ok()?;
+        let places = read_line(&read_at(&file, place, last.checked_sub(place)?)?)?;
+        Some(Self { file, places })
     }
 
     /// What [`Query::run`] answers; `None` if the index is damaged.
@@ -146,13 +149,10 @@ impl OpenIndex {
         let Some((place, length)) = self.places.get(query.recipient.as_str()) else {
             return Some(Vec::new());
         };
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(self.start.checked_add(*place)?)).ok()?;
-        let mut line = String::new();
-        file.take(*length).read_to_string(&mut line).ok()?;
         let recipient = Arc::new(query.recipient.clone());
-        let rows: Vec<Row> = read_line(&line)?;
+        let rows: Vec<Row> = read_line(&read_at(&self.file, *place, *length)?)?;
         let list = rows.into_iter().map(|row| row.read(&recipient)).collect::<Option<Vec<_>>>()?;
+        let list: Vec<Pair<'_>> = list.iter().map(|(key, reference)| (key, reference)).collect();
         Some(
             query
                 .choose(&list)
@@ -161,4 +161,12 @@ impl OpenIndex {
                 .collect(),
         )
     }
+}
+
+/// So many bytes of the file, as text.
+fn read_at(mut file: &File, place: u64, length: u64) -> Option<String> {
+    file.seek(SeekFrom::Start(place)).ok()?;
+    let mut text = String::new();
+    let read = file.take(length).read_to_string(&mut text).ok()?;
+    (read as u64 == length).then_some(text)
 }

@@ -1,6 +1,6 @@
 //! Asking a reduction where a person was named (section 4.4). No text is read.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use vocative::Login;
 
@@ -47,14 +47,11 @@ impl Query {
     }
 
     /// The same of references to the recipient alone, given from the oldest to the newest.
-    pub(crate) fn choose<'a>(
-        &self,
-        list: &'a [(ReferenceKey, Reference)],
-    ) -> Vec<(&'a ReferenceKey, &'a Reference)> {
+    pub(crate) fn choose<'a>(&self, list: &[Pair<'a>]) -> Vec<Pair<'a>> {
         let place = |at: Timestamp| list.partition_point(|(_, reference)| reference.at < at);
         let start = self.since.map_or(0, place);
         let end = self.until.map_or(list.len(), place).max(start);
-        let newest_first = list[start..end].iter().rev().map(|(key, reference)| (key, reference));
+        let newest_first = list[start..end].iter().rev().copied();
         newest_first
             .filter(|(key, reference)| self.wants(key, reference))
             .take(self.limit.unwrap_or(usize::MAX))
@@ -62,23 +59,25 @@ impl Query {
     }
 }
 
+/// A reference with its key.
+pub(crate) type Pair<'a> = (&'a ReferenceKey, &'a Reference);
+
 /// References of many people, ready to be asked about one: the rebuildable index, in memory.
 /// [`mod@crate::index`] keeps it on disk.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct Index<'a> {
     /// For each recipient, from the oldest reference to the newest.
-    by_recipient: std::collections::HashMap<Arc<Login>, Vec<(ReferenceKey, Reference)>>,
+    by_recipient: HashMap<&'a Login, Vec<Pair<'a>>>,
 }
 
-impl Index {
+impl<'a> Index<'a> {
     /// The index of a reduction, without its references in conflict.
-    pub fn of(reduction: &Reduction) -> Self {
+    pub fn of(reduction: &'a Reduction) -> Self {
         let mut index = Self::default();
         let conflicts = reduction.conflicts();
         for (key, reference) in reduction.references() {
             if conflicts.binary_search_by(|conflict| conflict.key.cmp(key)).is_err() {
-                let list = index.by_recipient.entry(key.recipient.clone()).or_default();
-                list.push((key.clone(), reference.clone()));
+                index.by_recipient.entry(&*key.recipient).or_default().push((key, reference));
             }
         }
         for list in index.by_recipient.values_mut() {
@@ -90,12 +89,12 @@ impl Index {
     }
 
     /// What [`Query::run`] answers, in time that grows with the answer and not with the index.
-    pub fn run(&self, query: &Query) -> Vec<(&ReferenceKey, &Reference)> {
+    pub fn run(&self, query: &Query) -> Vec<(&'a ReferenceKey, &'a Reference)> {
         self.by_recipient.get(&query.recipient).map_or_else(Vec::new, |list| query.choose(list))
     }
 
     /// Everybody who is named, and the references to them from the oldest to the newest.
-    pub(crate) fn people(&self) -> impl Iterator<Item = (&Login, &[(ReferenceKey, Reference)])> {
-        self.by_recipient.iter().map(|(recipient, list)| (&**recipient, list.as_slice()))
+    pub(crate) fn people(&self) -> impl Iterator<Item = (&'a Login, &[Pair<'a>])> {
+        self.by_recipient.iter().map(|(recipient, list)| (*recipient, list.as_slice()))
     }
 }
