@@ -14,7 +14,6 @@ use crate::settings::Settings;
 
 mod access;
 mod admission;
-mod answers;
 mod auth;
 mod connection;
 mod delivery;
@@ -26,6 +25,7 @@ mod live;
 mod outbox;
 pub(crate) mod protocol;
 mod state;
+mod stored;
 mod subscriptions;
 mod writer;
 

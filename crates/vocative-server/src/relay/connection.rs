@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::ws::{Message, WebSocket, close_code};
 use futures_util::future::BoxFuture;
@@ -13,14 +12,14 @@ use governor::DefaultDirectRateLimiter;
 use tokio::task::JoinSet;
 use vocative_store::{EventId, Filter, Reader, kinds};
 
-use super::answers;
 use super::auth::{self, PublicUrl};
 use super::live::Live;
 use super::outbox::Outbox;
 use super::protocol::{self, Accepted, Reason, Refused, Request};
 use super::state::{Decision, State};
+use super::stored;
 use super::subscriptions::Handle;
-use super::writer::{LAST_WORDS, Writer, close};
+use super::writer::{LAST_WORDS, Pulse, Writer, close};
 use super::{admission, limits};
 
 /// The longest message: a request with many long filters.
@@ -65,24 +64,6 @@ pub(crate) async fn serve(state: Arc<State>, url: PublicUrl, socket: WebSocket, 
     gauge.decrement(1.0);
 }
 
-/// Whether a client answers.
-#[derive(Debug, Default)]
-pub(super) struct Pulse {
-    is_awaited: AtomicBool,
-}
-
-impl Pulse {
-    /// Something came.
-    fn heard(&self) {
-        self.is_awaited.store(false, Ordering::Release);
-    }
-
-    /// It is asked. `false` when nothing came since it was asked before.
-    pub(super) fn ask(&self) -> bool {
-        !self.is_awaited.swap(true, Ordering::AcqRel)
-    }
-}
-
 struct Connection {
     state: Arc<State>,
     url: PublicUrl,
@@ -96,7 +77,7 @@ struct Connection {
     requests: DefaultDirectRateLimiter,
     proofs: DefaultDirectRateLimiter,
     forgeries: u32,
-    _slot: limits::Slot,
+    slot: limits::Slot,
 }
 
 /// A subscription of a connection.
@@ -122,7 +103,7 @@ impl Connection {
             requests,
             proofs,
             forgeries: 0,
-            _slot: slot,
+            slot,
         }
     }
 
@@ -205,7 +186,7 @@ impl Connection {
             self.answer(&id, &Err(refused));
             return self.forged();
         }
-        if !self.state.limiter.may_publish(event.key) {
+        if !self.state.limiter.may_publish(event.key, &self.outbox.keys(), self.slot.address()) {
             let refused = Refused::new(Reason::RateLimited, "this key publishes too often; wait a second");
             self.answer(&id, &Err(refused));
             return true;
@@ -329,7 +310,7 @@ impl Connection {
             if live.is_closed() {
                 return;
             }
-            if let Err(refused) = answers::stored(&state, &reader, &filters, &live).await {
+            if let Err(refused) = stored::show(&state, &reader, &filters, &live).await {
                 live.close(Some(&refused.to_string()));
                 state.unsubscribe(handle);
             }
@@ -376,17 +357,4 @@ fn named_channels(filter: &Filter) -> impl Iterator<Item = &str> {
     };
     let by_d = filter.kinds.as_ref().is_some_and(describes).then(|| filter.tags.get(&'d')).flatten();
     filter.tags.get(&'h').into_iter().chain(by_d).flatten().map(String::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Pulse;
-
-    #[test]
-    fn a_client_that_answers_nothing_is_gone() {
-        let pulse = Pulse::default();
-        assert!(pulse.ask(), "it has not been asked before");
-        pulse.heard();
-        assert!(pulse.ask() && !pulse.ask());
-    }
 }

@@ -12,12 +12,12 @@ use vocative_store::{
 
 use super::access::Access;
 use super::admission::{self, Admitted, ChannelChange};
-use super::answers;
 use super::groups;
 use super::identity::Identity;
 use super::limits::Limiter;
 use super::live::Live;
 use super::protocol::{Accepted, Reason, Refused};
+use super::stored;
 use super::subscriptions::{Handle, Subscriptions};
 use crate::bus::Bus;
 use crate::settings::Settings;
@@ -58,7 +58,7 @@ impl State {
             subscriptions: Mutex::default(),
             delivered: AtomicU64::new(head),
             known: AtomicU64::new(head),
-            pieces: Semaphore::new(answers::PIECES),
+            pieces: Semaphore::new(stored::PIECES),
             stopping: watch::Sender::new(false),
             settings,
             store,

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,7 +17,6 @@ use futures_util::SinkExt;
 use futures_util::stream::SplitSink;
 
 use super::access::Guard;
-use super::connection::Pulse;
 use super::outbox::{Item, Outbox};
 use super::state::State;
 
@@ -31,6 +31,24 @@ const TURN: usize = 32;
 
 pub(super) fn close(code: u16, reason: &'static str) -> Message {
     Message::Close(Some(CloseFrame { code, reason: reason.into() }))
+}
+
+/// Whether a client answers.
+#[derive(Debug, Default)]
+pub(super) struct Pulse {
+    is_awaited: AtomicBool,
+}
+
+impl Pulse {
+    /// Something came.
+    pub(super) fn heard(&self) {
+        self.is_awaited.store(false, Ordering::Release);
+    }
+
+    /// It is asked. `false` when nothing came since it was asked before.
+    fn ask(&self) -> bool {
+        !self.is_awaited.swap(true, Ordering::AcqRel)
+    }
 }
 
 /// Nothing more can be written: the client is gone, or may no longer see what is half on its way.
@@ -166,4 +184,17 @@ async fn carry(
 
 fn is_last_word(item: &Item) -> bool {
     item.text.starts_with("[\"NOTICE\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pulse;
+
+    #[test]
+    fn a_client_that_answers_nothing_is_gone() {
+        let pulse = Pulse::default();
+        assert!(pulse.ask(), "it has not been asked before");
+        pulse.heard();
+        assert!(pulse.ask() && !pulse.ask());
+    }
 }

@@ -25,7 +25,7 @@ const PIECE_EVENTS: usize = 500;
 pub(crate) const PIECES: usize = 64;
 
 /// Writes what is stored, newest first, each event once; then what came meanwhile.
-pub(crate) async fn stored(
+pub(crate) async fn show(
     state: &State,
     reader: &Reader,
     filters: &[Filter],
