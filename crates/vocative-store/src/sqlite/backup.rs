@@ -46,7 +46,7 @@ pub fn restore(backup_file: &Path, to: &Path) -> Result<(), StoreError> {
 /// store is one that does not change meanwhile, such as [`crate::postgres::Postgres::snapshot`].
 ///
 /// # Errors
-/// [`StoreError::Exists`] when `to` is there, and what [`crate::copy`] answers.
+/// [`StoreError::Exists`] when `to` is there, and what [`crate::copy()`] answers.
 pub async fn backup_of(from: &dyn Store, to: &Path, watch: Watch<'_>) -> Result<Copied, StoreError> {
     if to.exists() {
         return Err(StoreError::Exists);
