@@ -2,7 +2,10 @@
 
 mod bench;
 mod demo;
+mod interop;
+mod load;
 mod man;
+mod npm;
 mod real_pi;
 mod run;
 mod test;
@@ -16,8 +19,11 @@ cargo xtask TASK
   demo      build the command and show an inbox over the recorded sessions
   test      every test of every surface, with formatting, lints, documentation and licences
   real-pi   install Pi under the target folder, and run only the tests that drive it
+  interop   install clients that are not ours under the target folder, and run only the tests with them
   wasm      compile the engine for WebAssembly
   bench     time the engine beside its peers and write benches/RECORD.md
+  load      put relays under load beside their peers: cargo xtask load [MODE] [ARGUMENT ...], --help
+  peers     install those peers under the target folder
   fuzz      fuzz every target: cargo xtask fuzz [SECONDS], ten minutes each by default
   corpus    write a synthetic store of Pi sessions: cargo xtask corpus DIR [ARGUMENT ...]
   man       write the man pages to target/man";
@@ -29,8 +35,11 @@ fn main() -> ExitCode {
         Some("demo") => demo::run(),
         Some("test") => test::run(),
         Some("real-pi") => real_pi::run(),
+        Some("interop") => interop::run(),
         Some("wasm") => wasm::run(),
         Some("bench") => bench::run(),
+        Some("load") => load::run(rest),
+        Some("peers") => load::peers(),
         Some("fuzz") => bench::fuzz(rest),
         Some("corpus") => bench::corpus(rest),
         Some("man") => man::run(),

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::run::{self, cargo, command, output, root, step, succeeds, target};
+use crate::npm;
+use crate::run::{self, cargo, command, output, root, step, target};
 
 /// The variable that tells the tests where Pi is.
 pub(crate) const VARIABLE: &str = "VOCATIVE_REAL_PI";
@@ -44,7 +45,7 @@ pub(crate) fn prepare() -> Result<PathBuf, String> {
 fn packages() -> Result<Vec<String>, String> {
     let (name, version) = PI;
     let mut packages = vec![format!("{name}@{version}")];
-    if !is_new_enough(&output("node", &["--version"]).unwrap_or_default()) {
+    if !npm::is_node(&output("node", &["--version"]).unwrap_or_default(), OLDEST_NODE) {
         let system = match (OS, ARCH) {
             ("linux", "x86_64") => "linux-x64",
             ("linux", "aarch64") => "linux-arm64",
@@ -58,15 +59,7 @@ fn packages() -> Result<Vec<String>, String> {
     Ok(packages)
 }
 
-fn is_new_enough(version: &str) -> bool {
-    let mut numbers = version.trim_start_matches('v').split('.').map_while(|number| number.parse().ok());
-    numbers.next().zip(numbers.next()).is_some_and(|version| version >= OLDEST_NODE)
-}
-
 fn install(folder: &Path, packages: &[String]) -> Result<(), String> {
-    if !succeeds("npm", &["--version"]) {
-        return Err("npm is not installed".into());
-    }
     let begin = Instant::now();
     println!("── real Pi from the npm registry: {}", packages.join(" and "));
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -76,38 +69,14 @@ fn install(folder: &Path, packages: &[String]) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(fail)?;
     // Without a package of its own, npm would install into the next folder above that has one.
     fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(fail)?;
-    // No script of a package runs, and a registry that does not answer costs about a minute.
-    let flags = [
-        "install",
-        "--ignore-scripts",
-        "--no-package-lock",
-        "--no-audit",
-        "--no-fund",
-        "--no-update-notifier",
-        "--prefer-offline",
-        "--fetch-retries=1",
-        "--fetch-timeout=30000",
-        "--loglevel=error",
-    ];
-    let mut npm = command("npm", &flags);
-    let ran = npm.args(packages).current_dir(folder).output().map_err(|error| format!("npm: {error}"))?;
-    if !ran.status.success() {
-        return Err(reason(&String::from_utf8_lossy(&ran.stderr)));
-    }
+    let install = ["install", "--no-package-lock"].into_iter().chain(packages.iter().map(String::as_str));
+    npm::run(folder, &install.collect::<Vec<_>>())?;
     let version = version_of_pi(folder)?;
     if version != PI.1 {
         return Err(format!("npm installed Pi {version} instead of {}", PI.1));
     }
     println!("   {:.1} s", begin.elapsed().as_secs_f64());
     Ok(())
-}
-
-/// The one line of what npm says that a person can use: the first that is no code for programs.
-fn reason(told: &str) -> String {
-    let mut lines = told.lines().map(|line| line.trim_start_matches("npm error").trim());
-    let is_code = |line: &str| ["code ", "syscall ", "errno "].iter().any(|code| line.starts_with(code));
-    let line = lines.find(|line| !line.is_empty() && !is_code(line));
-    format!("npm could not install it: {}", line.unwrap_or("it did not say why"))
 }
 
 /// The version that the installed Pi tells, which shows that its Node runs here too.
@@ -126,26 +95,5 @@ fn version_of_pi(folder: &Path) -> Result<String, String> {
         Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
     } else {
         Err(format!("Pi does not start: {}", String::from_utf8_lossy(&ran.stderr).trim()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn node_is_new_enough_from_22_19_on() {
-        for (version, is_enough) in
-            [("v20.20.2", false), ("v22.18.9", false), ("v22.19.0", true), ("v24.0.0", true), ("", false)]
-        {
-            assert_eq!(is_new_enough(version), is_enough, "{version}");
-        }
-    }
-
-    #[test]
-    fn the_reason_is_what_npm_says_to_a_person() {
-        let told = "npm error code ENOTFOUND\nnpm error errno ENOTFOUND\nnpm error network request failed\n";
-        assert_eq!(reason(told), "npm could not install it: network request failed");
-        assert_eq!(reason(""), "npm could not install it: it did not say why");
     }
 }

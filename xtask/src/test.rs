@@ -1,7 +1,7 @@
 //! Every test of every surface.
 
 use crate::run::{Result, cargo, step, succeeds};
-use crate::{real_pi, wasm};
+use crate::{interop, real_pi, wasm};
 
 /// Runs all checks; the first that fails ends the run.
 pub(crate) fn run() -> Result {
@@ -19,13 +19,18 @@ pub(crate) fn run() -> Result {
         println!("cargo-nextest is not installed; cargo's own runner runs the same tests");
         cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"])
     };
-    match real_pi::prepare() {
-        Ok(folder) => step("tests, those with real Pi too", tests.env(real_pi::VARIABLE, folder)),
-        Err(reason) => {
-            println!("── SKIPPED: real Pi: {reason}");
-            step("tests", &mut tests)
+    for (what, variable, prepared) in [
+        ("real Pi", real_pi::VARIABLE, real_pi::prepare()),
+        ("foreign clients", interop::VARIABLE, interop::prepare()),
+    ] {
+        match prepared {
+            Ok(folder) => {
+                tests.env(variable, folder);
+            }
+            Err(reason) => println!("── SKIPPED: {what}: {reason}"),
         }
     }
+    step("tests", &mut tests)
 }
 
 /// Licences, bans and sources of what is depended on. The tool takes minutes to build, so it is not

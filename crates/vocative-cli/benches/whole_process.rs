@@ -75,6 +75,9 @@ fn main() {
     let folder = folder.as_str();
     let vocative = env!("CARGO_BIN_EXE_vocative");
     let out = tempfile::tempdir().expect("a temporary folder");
+    // Pi's folder, in which the inbox keeps what it read.
+    let agent = out.path().join("agent");
+    std::fs::create_dir(&agent).expect("the folder is new");
     let artifact = out.path().join("artifact.jsonl");
     let artifact = artifact.to_str().expect("the path is UTF-8");
     let needle = "chi.messaging.mentions";
@@ -89,8 +92,16 @@ fn main() {
     let verify = ["reduce", "--verify", folder, "-o", artifact];
     measure("vocative reduce, everything read", RUNS, vocative, &verify);
     measure("vocative reduce, nothing new", RUNS, vocative, &["reduce", folder, "-o", artifact]);
-    measure("vocative inbox", RUNS, vocative, &["inbox", "--me", "github:user5", folder]);
-    measure("vocative inbox of the artifact", RUNS, vocative, &["inbox", "--me", "github:user5", artifact]);
+    let agent = format!("PI_CODING_AGENT_DIR={}", agent.display());
+    let sessions = format!("PI_CODING_AGENT_SESSION_DIR={folder}");
+    let inbox = |name: &str, more: &[&str]| {
+        let own = [&agent, &sessions, vocative, "inbox", "--me", "github:user5"];
+        measure(name, RUNS, "env", &[&own, more].concat());
+    };
+    inbox("vocative inbox, everything read", &["--verify"]);
+    inbox("vocative inbox, nothing new: the index", &[]);
+    inbox("vocative inbox of a folder named, nothing new: the cache", &[folder]);
+    inbox("vocative inbox of the artifact, nothing new", &[artifact]);
     measure("DuckDB, explicit columns", 2, "python3", &["-c", DUCKDB, folder]);
     measure("Node, JSON.parse of each line", 2, "node", &["-e", NODE, folder]);
 }

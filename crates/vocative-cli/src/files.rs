@@ -32,6 +32,13 @@ pub(crate) fn reduced(context: &Context) -> Option<PathBuf> {
     context.environment.reduced_dir().filter(|folder| folder.is_dir())
 }
 
+/// The file of this name in the folder of reduced artifacts, where what was read is kept; none
+/// where Pi is not used, since no folder is made there.
+pub(crate) fn kept(name: &str, context: &Context) -> Option<PathBuf> {
+    context.environment.agent_dir().filter(|folder| folder.is_dir())?;
+    Some(context.environment.reduced_dir()?.join(name))
+}
+
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let outcome = match error.kind() {
         std::io::ErrorKind::NotFound => Outcome::NotFound,

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use vocative::Login;
+use vocative_pi::index::{self, Fingerprint, INDEX_NAME, OpenIndex};
 use vocative_pi::lines::MAX_LINE;
-use vocative_pi::query::Query;
-use vocative_pi::{Inputs, Library, Options, Problem, Reduction, Reference, ReferenceKey, Source, Timestamp};
+use vocative_pi::query::{Index, Query};
+use vocative_pi::store::CACHE_NAME;
+use vocative_pi::{Library, Options, Purpose, Reader, Reduction, Reference, ReferenceKey, Source, Timestamp};
 
 use crate::classify::{self, Classifier, Message, Settings, Verdict};
 use crate::context::{Context, Style};
@@ -44,6 +46,9 @@ pub(crate) struct Args {
     /// Ask a model what each message holds: see VOCATIVE_MODEL_URL and VOCATIVE_MODEL below
     #[arg(long)]
     classify: bool,
+    /// Read everything, whatever an earlier run has read
+    #[arg(long)]
+    verify: bool,
     /// Read files of other agents too, which begin with a title line
     #[arg(long)]
     lenient: bool,
@@ -72,11 +77,6 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     };
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
-    let (reduction, mut outcome) = gather(&files, options, context);
-    for conflict in reduction.conflicts() {
-        conflict::tell(conflict, &files, context);
-        outcome = Outcome::Conflict;
-    }
     let query = Query {
         recipient: args.me.clone(),
         actor: args.from.clone(),
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         until: args.until,
         limit: args.limit,
     };
-    let found = query.run(&reduction);
+    let (found, mut outcome) = ask(&files, &query, &args, options, context);
     let mut library = Library::new(files.clone(), options);
     for (key, reference) in &found {
         let wanted = args.show || args.classify;
@@ -126,24 +126,70 @@ fn inputs(args: &Args, context: &Context) -> Result<Vec<PathBuf>, Failure> {
     files::under(&paths)
 }
 
-/// Reads the evidence of all files; an invalid file is told and contributes nothing.
-pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context) -> (Reduction, Outcome) {
-    let inputs = Inputs::new(options);
+/// Asks the index of Pi's own folders, if it is fresh; otherwise reads what is new in the files.
+fn ask(
+    files: &[PathBuf],
+    query: &Query,
+    args: &Args,
+    options: Options,
+    context: &mut Context,
+) -> (Vec<(ReferenceKey, Reference)>, Outcome) {
+    let is_indexed = args.paths.is_empty() && !args.lenient;
+    let path = files::kept(INDEX_NAME, context).filter(|_| is_indexed);
+    let index = path.and_then(|path| Some((path, fingerprint(files, args.max_line)?)));
+    if let Some((path, state)) = index.as_ref().filter(|_| !args.verify)
+        && let Some(found) = OpenIndex::open(path, state).and_then(|index| index.run(query))
+    {
+        return (found, Outcome::Done);
+    }
+    let (reduction, is_whole, mut outcome) = gather(files, options, args.verify, context);
+    for conflict in reduction.conflicts() {
+        conflict::tell(conflict, files, context);
+        outcome = Outcome::Conflict;
+    }
+    // What has to be told with each answer is not in the index.
+    if let Some((path, state)) = index.filter(|_| is_whole && outcome == Outcome::Done) {
+        // Without an index the next answer takes longer, and nothing else.
+        let _ = index::write(&path, &state, &Index::of(&reduction));
+    }
+    let found = query.run(&reduction);
+    (found.into_iter().map(|(key, reference)| (key.clone(), reference.clone())).collect(), outcome)
+}
+
+/// What tells the state of all files; none where that of any of them cannot be told.
+fn fingerprint(files: &[PathBuf], max_line: usize) -> Option<Fingerprint> {
+    let mut all = Vec::with_capacity(files.len());
+    let work = |_: usize, path: &Path| Fingerprint::of_file(path);
+    parallel::in_order(files, work, |_, one| one.map(|one| all.push(one)).ok_or(())).ok()?;
+    Some(Fingerprint::of_all(&all, max_line))
+}
+
+/// Reads the evidence of all files, and says whether there was nothing to tell; an invalid file is told and contributes nothing.
+fn gather(
+    files: &[PathBuf],
+    options: Options,
+    verify: bool,
+    context: &mut Context,
+) -> (Reduction, bool, Outcome) {
+    let (reader, mut keeper) = match files::kept(CACHE_NAME, context) {
+        Some(cache) => {
+            let (reader, keeper) = Reader::with_cache(options, Purpose::Query, &cache, verify);
+            (reader, Some(keeper))
+        }
+        None => (Reader::new(options, Purpose::Query), None),
+    };
     let mut progress = Progress::new(context, files.len());
     let mut reduction = Reduction::default();
-    let mut outcome = Outcome::Done;
-    let work = |place: usize, path: &Path| {
-        let mut problems = Vec::new();
-        let mut note = |problem: Problem| problems.push(problem);
-        let part = inputs.read_evidence(place as u32, path, &mut note);
-        (part, problems)
-    };
-    let read = parallel::in_order(files, work, |place, (part, problems)| -> Result<(), Infallible> {
-        for problem in &problems {
+    let (mut is_whole, mut outcome) = (true, Outcome::Done);
+    let work = |place: usize, path: &Path| reader.read(place as u32, path);
+    let read = parallel::in_order(files, work, |place, mut read| -> Result<(), Infallible> {
+        keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
+        is_whole &= read.problems.is_empty();
+        for problem in &read.problems {
             context.problem(&files[place], problem);
         }
-        match part {
-            Some(part) => reduction.absorb(part),
+        match read.part {
+            Some(part) => reduction.absorb(part.reduction),
             None => outcome = Outcome::Problems,
         }
         progress.step();
@@ -153,7 +199,10 @@ pub(crate) fn gather(files: &[PathBuf], options: Options, context: &mut Context)
         Ok(()) => {}
         Err(never) => match never {},
     }
-    (reduction, outcome)
+    if let Some(keeper) = keeper {
+        keeper.finish(&reader);
+    }
+    (reduction, is_whole, outcome)
 }
 
 /// A fetched text, or why there is none.

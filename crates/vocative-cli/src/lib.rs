@@ -26,6 +26,7 @@ mod reduce;
 mod resolve;
 mod serve;
 mod show;
+mod store;
 mod terminal;
 mod values;
 
@@ -70,6 +71,8 @@ enum Command {
     Markers(markers::Args),
     /// Serve a community: its relay and its storage, in this one process or on many nodes.
     Serve(serve::Args),
+    /// Back up, restore, check or copy what a community has stored.
+    Store(store::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -87,6 +90,7 @@ impl Command {
             Self::Merge(args) => reduce::merge(args, context),
             Self::Markers(args) => markers::run(args, context),
             Self::Serve(args) => serve::run(args, context),
+            Self::Store(args) => store::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use vocative_pi::lines::MAX_LINE;
-use vocative_pi::prefilter::{Found, Prefilter};
+use vocative_pi::prefilter::{Found, Memory, Prefilter};
 use vocative_pi::{Code, Problem};
 
 use crate::context::Context;
@@ -37,8 +37,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     let filter = Prefilter::default();
     let mut progress = Progress::new(context, files.len());
     let (mut outcome, mut count) = (Outcome::Done, 0);
-    let scan = |_: usize, path: &Path| scan(path, &filter, &args);
-    parallel::in_order(&files, scan, |place, scanned| -> Result<(), Failure> {
+    let scan = |memory: &mut Memory, _: usize, path: &Path| scan(path, &filter, memory, &args);
+    parallel::in_order_with(&files, scan, |place, scanned| -> Result<(), Failure> {
         count += scanned.count;
         context.out.write_all(scanned.text.as_bytes())?;
         for problem in &scanned.problems {
@@ -62,10 +62,10 @@ struct Scanned {
     problems: Vec<Problem>,
 }
 
-fn scan(path: &Path, filter: &Prefilter, args: &Args) -> Scanned {
+fn scan(path: &Path, filter: &Prefilter, memory: &mut Memory, args: &Args) -> Scanned {
     let mut scanned = Scanned::default();
     let read = File::open(path).and_then(|file| {
-        filter.markers(file, args.max_line, !args.count, |found| match found {
+        filter.markers(file, args.max_line, memory, |found| match found {
             Err(problem) => scanned.problems.push(problem),
             Ok(found) => {
                 scanned.count += 1;

@@ -40,6 +40,15 @@ impl Turn {
 pub(crate) fn in_order<P: AsRef<Path> + Sync, T: Send, E>(
     files: &[P],
     work: impl Fn(usize, &Path) -> T + Sync,
+    each: impl FnMut(usize, T) -> Result<(), E>,
+) -> Result<(), E> {
+    in_order_with(files, |(), place, path| work(place, path), each)
+}
+
+/// The same for work that has memory, one for each thread.
+pub(crate) fn in_order_with<P: AsRef<Path> + Sync, M: Default, T: Send, E>(
+    files: &[P],
+    work: impl Fn(&mut M, usize, &Path) -> T + Sync,
     mut each: impl FnMut(usize, T) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
@@ -52,6 +61,7 @@ pub(crate) fn in_order<P: AsRef<Path> + Sync, T: Send, E>(
             let sender = sender.clone();
             let (work, taken, turn, alone) = (&work, &taken, &turn, &alone);
             scope.spawn(move || {
+                let mut memory = M::default();
                 loop {
                     let place = taken.fetch_add(1, Ordering::Relaxed);
                     let Some(path) = files.get(place).map(AsRef::as_ref) else {
@@ -61,10 +71,10 @@ pub(crate) fn in_order<P: AsRef<Path> + Sync, T: Send, E>(
                     let size = path.metadata().map_or(0, |file| file.len());
                     let result = if size > LARGE {
                         let _alone = alone.write();
-                        work(place, path)
+                        work(&mut memory, place, path)
                     } else {
                         let _beside_others = alone.read();
-                        work(place, path)
+                        work(&mut memory, place, path)
                     };
                     // Nobody receives any more once `each` has failed.
                     if sender.send((place, result)).is_err() {

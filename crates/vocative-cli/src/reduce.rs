@@ -10,7 +10,7 @@ use vocative_pi::artifact::Artifact;
 use vocative_pi::fetch::header_of;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::store::{CACHE_NAME, Folder, StoreError, Written};
-use vocative_pi::{Keeper, Options, Part, ReadFile, Reader, Reduction};
+use vocative_pi::{Keeper, Options, Part, Purpose, ReadFile, Reader, Reduction};
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
@@ -117,10 +117,10 @@ impl Job {
         match place.folder() {
             Some(folder) if folder.is_dir() || std::fs::create_dir_all(folder).is_ok() => {
                 let cache = folder.join(CACHE_NAME);
-                let (reader, keeper) = Reader::with_cache(options, &cache, self.verify);
+                let (reader, keeper) = Reader::with_cache(options, Purpose::Reduction, &cache, self.verify);
                 (reader, Some(keeper))
             }
-            _ => (Reader::new(options), None),
+            _ => (Reader::new(options, Purpose::Reduction), None),
         }
     }
 

@@ -239,7 +239,7 @@ fn forks_clones_and_compactions_that_pi_writes_count_each_mention_once() {
     const FORKED: Prompt = ("in the fork, @gszep", &["gszep"]);
     const CLONED: Prompt = ("in the clone, @gszep", &["gszep"]);
     let Some(lab) = Lab::new(&[FIRST, SECOND, BOTH, FORKED, CLONED]) else { return };
-    let mut pi = Rpc::start(&lab);
+    let mut pi = Rpc::start(&lab, &[]);
     pi.prompt(FIRST.0);
     pi.prompt(SECOND.0);
     pi.send(json!({ "type": "compact" }));
@@ -269,6 +269,58 @@ fn forks_clones_and_compactions_that_pi_writes_count_each_mention_once() {
     let own = |word: &&str| !sessions.iter().any(|path| path.to_str().unwrap().contains(*word));
     let told: Vec<_> = told(&words, &lab.model.requests()).into_iter().filter(own).collect();
     assert_eq!(told, [""; 0]);
+}
+
+#[test]
+fn paseo_2313_after_a_resume_each_marker_points_at_the_message_submitted() {
+    const FIRST: Prompt = ("before the resume, @gszep", &["gszep"]);
+    const AGAIN: Prompt = ("the same words twice, @SteffenPL", &["SteffenPL"]);
+    const LAST: Prompt = ("at last @gszep and @SteffenPL", &["gszep", "SteffenPL"]);
+    let Some(lab) = Lab::new(&[FIRST, AGAIN, LAST, NOBODY]) else { return };
+    lab.ask(&[FIRST.0]);
+    let session = lab.session();
+    let mut pi = Rpc::start(&lab, &["-c"]);
+    pi.prompt(AGAIN.0);
+    pi.prompt(AGAIN.0);
+    pi.end();
+    let mut pi = Rpc::start(&lab, &["--session", session.to_str().unwrap()]);
+    pi.prompt(NOBODY.0);
+    pi.prompt(LAST.0);
+    pi.end();
+    assert_eq!((lab.session(), lab.check(&session).1), (session.clone(), vec![]));
+
+    // Each marker, the text of its target as it is fetched, and whom the markers there name.
+    let mut targets = Vec::new();
+    let mut told = Vec::new();
+    let ran = lab.vocative(&["markers", "--json", session.to_str().unwrap()]);
+    for marker in json_lines(&ran.out) {
+        let [id, entry] = ["session", "entry"].map(|name| marker[name].as_str().unwrap());
+        let shown = json_lines(&lab.vocative(&["show", "--json", &format!("{id}/{entry}")]).out).remove(0);
+        assert_eq!(
+            (&shown["entry"]["role"], shown["markers"].as_array().unwrap().len()),
+            (&json!("user"), 1)
+        );
+        assert_eq!(shown["markers"][0]["recipients"], marker["recipients"]);
+        told.push((shown["entry"]["untrusted_text"].clone(), marker["recipients"].clone()));
+        targets.push(entry.to_owned());
+    }
+    let expected = [
+        (FIRST, json!([GSZEP])),
+        (AGAIN, json!([STEFFEN])),
+        (AGAIN, json!([STEFFEN])),
+        (LAST, json!([GSZEP, STEFFEN])),
+    ];
+    assert_eq!(told, expected.map(|((text, _), names)| (json!(text), names)));
+    // The two messages with the same words are two targets, in the order in which they were sent.
+    let messages: Vec<_> = json_lines(&fs::read_to_string(&session).unwrap())
+        .into_iter()
+        .filter(|entry| entry["message"]["role"] == "user")
+        .map(|entry| entry["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(targets, [0, 1, 2, 4].map(|place: usize| messages[place].clone()));
+    assert_eq!(lab.inbox(STEFFEN, &[]), [LAST.0, AGAIN.0, AGAIN.0]);
+    let ran = lab.vocative(&["reduce", "--json"]);
+    assert_eq!(json_lines(&ran.out)[0]["references"], 5);
 }
 
 #[test]

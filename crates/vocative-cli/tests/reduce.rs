@@ -236,7 +236,7 @@ fn a_further_run_reads_only_what_is_new_and_comes_to_the_same() {
     fs::write(&path, old).unwrap();
     assert_eq!(with_cache().1, without_cache());
     // The cache may be deleted, or be rubbish.
-    for rubbish in [None, Some("vocative offset cache 1\nrubbish\n"), Some("")] {
+    for rubbish in [None, Some("vocative offset cache 2\nrubbish\n"), Some("")] {
         for name in [".vocative-cache.records", ".vocative-cache.trees"] {
             let cache = lab.reduced().join(name);
             assert!(cache.exists());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use vocative_pi::index::{self, Fingerprint, OpenIndex};
 use vocative_pi::query::{Index, Query};
 use vocative_pi::{EntryId, Origin, Reduction, Reference, ReferenceKey, SessionId, Timestamp};
 
@@ -40,6 +41,17 @@ fn main() {
     let index = Index::of(&reduction);
     println!("index built: {:?}", started.elapsed());
 
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("index");
+    let state = Fingerprint::of_all(&[], 0);
+    let started = Instant::now();
+    index::write(&path, &state, &index).expect("the index can be written");
+    let size = path.metadata().expect("it is there").len() / REFERENCES;
+    println!("index written: {:?}, {size} bytes each", started.elapsed());
+    let started = Instant::now();
+    let on_disk = OpenIndex::open(&path, &state).expect("it is fresh");
+    println!("index opened: {:?}", started.elapsed());
+
     let since = Timestamp::from_millis(1_795_996_800_000 + 400_000_000);
     let until = Timestamp::from_millis(1_795_996_800_000 + 600_000_000);
     for (what, since, until, limit) in [
@@ -51,8 +63,14 @@ fn main() {
         let started = Instant::now();
         let found = index.run(&query);
         let time = started.elapsed();
+        let started = Instant::now();
+        let read = on_disk.run(&query).expect("it is whole");
+        let disk = started.elapsed();
+        assert!(read.iter().map(|(key, reference)| (key, reference)).eq(found.iter().copied()));
         let naive = Instant::now();
         assert_eq!(query.run(&reduction), found);
-        println!("query, {what}: {} found in {time:?}; without the index {:?}", found.len(), naive.elapsed());
+        let naive = naive.elapsed();
+        let count = found.len();
+        println!("query, {what}: {count} found in {disk:?} on disk, {time:?} in memory, {naive:?} without");
     }
 }

@@ -26,7 +26,7 @@ use crate::tree::{EntryIndex, Tree};
 
 /// The first line of the records. Another version of the rules must write another line, since
 /// what was valid under one may not be under the other.
-const MAGIC: &str = "vocative offset cache 1";
+const MAGIC: &str = "vocative offset cache 2";
 /// How much is compared at either end of what was read.
 const SAMPLE: u64 = 4096;
 
@@ -35,7 +35,7 @@ const SAMPLE: u64 = 4096;
 pub(crate) struct Stamp {
     device: u64,
     inode: u64,
-    size: u64,
+    pub(crate) size: u64,
     mtime: (i64, i64),
     ctime: (i64, i64),
 }
@@ -67,6 +67,13 @@ pub(crate) struct Record {
     max_line: usize,
     covered: u64,
     sample: String,
+    /// None if the file was only searched: it holds no evidence, and may be invalid.
+    contents: Option<Contents>,
+}
+
+/// What a valid file holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Contents {
     lines: u64,
     is_artifact: bool,
     /// The id of the entry that continues an artifact.
@@ -89,9 +96,11 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) enum Known {
     /// Everything: nothing changed.
-    Unchanged(Box<Record>),
+    Unchanged(Box<Contents>),
     /// The first part, after which there is more.
-    Grown(Box<Record>, Box<Checked>),
+    Grown(Box<Contents>, Box<Checked>),
+    /// That it holds no evidence: nothing changed. Whether it is valid is not known.
+    NoEvidence,
     /// Nothing that can be relied on.
     Nothing,
 }
@@ -106,7 +115,7 @@ pub(crate) struct Cache {
 
 /// A checksum against accidents: folded 128-bit products of eight bytes at a time, which is many
 /// times as fast as a cryptographic digest. Whoever can write the cache can write artifacts too.
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
@@ -124,7 +133,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// The digest of the first and the last bytes that were read of a file.
-fn sample(mut file: &File, covered: u64) -> io::Result<String> {
+pub(crate) fn sample(mut file: &File, covered: u64) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(2 * SAMPLE as usize);
     for start in [0, covered.saturating_sub(SAMPLE)] {
         file.seek(SeekFrom::Start(start))?;
@@ -163,7 +172,7 @@ impl Cache {
         cache
     }
 
-    fn record(&self, path: &str) -> Option<Box<Record>> {
+    fn record(&self, path: &str) -> Option<Record> {
         serde_json::from_str(&self.records[self.places.get(path)?.clone()]).ok()
     }
 
@@ -176,20 +185,22 @@ impl Cache {
                 && (old == stamp || old.size < stamp.size)
                 && sample(file, record.covered).is_ok_and(|sample| sample == record.sample)
         };
-        let Some(record) = self.record(path).filter(|record| fits(record)) else {
+        let Some(record) = self.record(path).filter(fits) else {
             return Known::Nothing;
         };
-        if record.stamp == stamp {
-            return Known::Unchanged(record);
-        }
-        match self.checked(&record) {
-            Some(checked) => Known::Grown(record, Box::new(checked)),
-            None => Known::Nothing,
+        match (record.contents, record.stamp == stamp) {
+            (Some(contents), true) => Known::Unchanged(Box::new(contents)),
+            (Some(contents), false) => match self.checked(&contents, record.covered) {
+                Some(checked) => Known::Grown(Box::new(contents), Box::new(checked)),
+                None => Known::Nothing,
+            },
+            (None, true) => Known::NoEvidence,
+            (None, false) => Known::Nothing,
         }
     }
 
-    fn tree_bytes(&self, record: &Record) -> Option<Vec<u8>> {
-        let (offset, length, sum) = &record.tree;
+    fn tree_bytes(&self, contents: &Contents) -> Option<Vec<u8>> {
+        let (offset, length, sum) = &contents.tree;
         let mut file = self.trees.as_ref()?;
         file.seek(SeekFrom::Start(*offset)).ok()?;
         let mut bytes = Vec::new();
@@ -198,8 +209,8 @@ impl Cache {
     }
 
     /// The state in which the check of the file ended.
-    fn checked(&self, record: &Record) -> Option<Checked> {
-        let bytes = self.tree_bytes(record)?;
+    fn checked(&self, contents: &Contents, covered: u64) -> Option<Checked> {
+        let bytes = self.tree_bytes(contents)?;
         let (count, rest) = bytes.split_first_chunk::<8>()?;
         let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
         let (users, tree) = rest.split_at_checked(count.checked_mul(12)?)?;
@@ -210,21 +221,21 @@ impl Cache {
         };
         Some(Checked {
             header: Some(Header {
-                id: SessionId::from_header(&record.header)?,
-                has_parent: record.has_parent,
+                id: SessionId::from_header(&contents.header)?,
+                has_parent: contents.has_parent,
             }),
             tree: Tree::from_bytes(tree)?,
             offsets: Vec::new(),
-            covered: record.covered,
-            lines: record.lines,
-            is_artifact: record.is_artifact,
+            covered,
+            lines: contents.lines,
+            is_artifact: contents.is_artifact,
             errors: 0,
             users: users.chunks_exact(12).map(user).collect::<Option<_>>()?,
         })
     }
 }
 
-impl Record {
+impl Contents {
     /// Whether the file ends with a part of a line, on this line.
     pub(crate) fn tail(&self) -> Option<u64> {
         self.has_tail.then_some(self.lines + 1)
@@ -270,6 +281,11 @@ impl Record {
     pub(crate) fn is_artifact(&self) -> bool {
         self.is_artifact
     }
+
+    /// Whether the file names anybody, or stands for files that may.
+    pub(crate) fn has_evidence(&self) -> bool {
+        self.is_artifact || !self.references.is_empty()
+    }
 }
 
 /// A cache that this run writes, beside the one it reads.
@@ -286,12 +302,13 @@ fn trees_path(path: &Path) -> PathBuf {
     path.with_extension("trees")
 }
 
-fn new_path(path: &Path) -> PathBuf {
+/// Where a file is written before it takes the place of the one at this path.
+pub(crate) fn new_path(path: &Path) -> PathBuf {
     path.with_added_extension(format!("{}.new", std::process::id()))
 }
 
 /// A file that only its owner may read: it tells who named whom.
-fn create(path: &Path) -> io::Result<BufWriter<File>> {
+pub(crate) fn create(path: &Path) -> io::Result<BufWriter<File>> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -300,7 +317,11 @@ fn create(path: &Path) -> io::Result<BufWriter<File>> {
 }
 
 impl NewCache {
+    /// Begins a cache that is to be at this path, in a folder that is made if need be.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         let mut records = create(&new_path(path))?;
         writeln!(records, "{MAGIC}")?;
         let trees = create(&new_path(&trees_path(path)))?;
@@ -309,9 +330,11 @@ impl NewCache {
     }
 
     fn write(&mut self, path: &str, record: &mut Record, tree: &[u8]) -> io::Result<()> {
-        record.tree = (self.trees_length, tree.len() as u64, digest(tree));
-        self.trees.write_all(tree)?;
-        self.trees_length += tree.len() as u64;
+        if let Some(contents) = &mut record.contents {
+            contents.tree = (self.trees_length, tree.len() as u64, digest(tree));
+            self.trees.write_all(tree)?;
+            self.trees_length += tree.len() as u64;
+        }
         let path_json = serde_json::to_string(path)?;
         let record = serde_json::to_string(record)?;
         let line = format!("{path_json}\t{record}");
@@ -319,19 +342,31 @@ impl NewCache {
         writeln!(self.records, "{}\t{line}", digest(line.as_bytes()))
     }
 
-    /// Notes a file that was read.
-    pub(crate) fn add(&mut self, mut noted: Noted) -> io::Result<()> {
-        self.write(&noted.path, &mut noted.record, &noted.tree)
+    /// Notes a file that was read. A cache that cannot be written is given up.
+    pub(crate) fn add(mut self, mut noted: Noted) -> Option<Self> {
+        match self.write(&noted.path, &mut noted.record, &noted.tree) {
+            Ok(()) => Some(self),
+            Err(_) => {
+                self.discard();
+                None
+            }
+        }
     }
 
     /// Keeps what the old cache knows of files that this run did not read and that still exist,
-    /// and puts the new cache in the place of the old one.
-    pub(crate) fn finish(mut self, old: &Cache, keep: impl Fn(&str) -> bool) -> io::Result<()> {
+    /// and puts the new cache in the place of the old one, if it can be written.
+    pub(crate) fn finish(mut self, old: &Cache, keep: impl Fn(&str) -> bool) {
+        if self.replace(old, keep).is_err() {
+            self.discard();
+        }
+    }
+
+    fn replace(&mut self, old: &Cache, keep: impl Fn(&str) -> bool) -> io::Result<()> {
         for path in old.places.keys() {
             if !self.seen.contains(path)
                 && keep(path)
                 && let Some(mut record) = old.record(path)
-                && let Some(tree) = old.tree_bytes(&record)
+                && let Some(tree) = record.contents.as_ref().map_or(Some(Vec::new()), |of| old.tree_bytes(of))
             {
                 self.write(path, &mut record, &tree)?;
             }
@@ -347,7 +382,7 @@ impl NewCache {
     }
 
     /// Leaves the old cache as it is.
-    pub(crate) fn discard(self) {
+    fn discard(self) {
         for path in [trees_path(&self.path), self.path] {
             // What is left over is overwritten or removed by a later run.
             let _ = std::fs::remove_file(new_path(&path));
@@ -372,8 +407,17 @@ impl Noted {
             tree.extend_from_slice(&at.millis().to_le_bytes());
         }
         tree.extend_from_slice(&checked.tree.to_bytes());
-        let record = Box::new(state.record(sample(file, checked.covered)?));
-        Ok(Self { path, record, tree })
+        let &State { stamp, max_line, .. } = state;
+        let (covered, contents) = (checked.covered, Some(state.contents()));
+        let record = Record { stamp, max_line, covered, sample: sample(file, covered)?, contents };
+        Ok(Self { path, record: Box::new(record), tree })
+    }
+
+    /// What is to be noted of a file that was searched and holds no evidence.
+    pub(crate) fn no_evidence(path: String, file: &File, stamp: Stamp, max_line: usize) -> io::Result<Self> {
+        let covered = stamp.size;
+        let record = Record { stamp, max_line, covered, sample: sample(file, covered)?, contents: None };
+        Ok(Self { path, record: Box::new(record), tree: Vec::new() })
     }
 }
 
@@ -388,7 +432,7 @@ pub(crate) struct State<'a> {
 }
 
 impl State<'_> {
-    fn record(&self, sample: String) -> Record {
+    fn contents(&self) -> Contents {
         let Self { checked, reduction, .. } = self;
         let mut names = Vec::new();
         let mut places = HashMap::new();
@@ -411,11 +455,7 @@ impl State<'_> {
         });
         let references = references.collect();
         let header = checked.header.as_ref().expect("a valid file has a header");
-        Record {
-            stamp: self.stamp,
-            max_line: self.max_line,
-            covered: checked.covered,
-            sample,
+        Contents {
             lines: checked.lines,
             is_artifact: checked.is_artifact,
             continued_by: (checked.is_artifact && checked.lines > 3).then(|| checked.tree.id(EntryIndex(2))),

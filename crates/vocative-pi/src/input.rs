@@ -1,15 +1,12 @@
 //! One file as an input of reduction or of a query: a session, an artifact, or an artifact that
 //! Pi continued (section 4.3).
 
-use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::io::{self, Read};
 
 use crate::check::{Checker, go_on};
 use crate::evidence::Evidence;
 use crate::findings::{Checked, Options, Sink};
-use crate::prefilter::Prefilter;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::reduction::{Origin, Reduction};
 
 /// What one valid file contributes.
@@ -26,7 +23,6 @@ pub struct Input {
 pub struct Inputs {
     /// How files are checked.
     pub options: Options,
-    prefilter: Prefilter,
 }
 
 /// Gathers what a check finds into a reduction.
@@ -53,7 +49,7 @@ impl Sink for Gather<'_> {
 impl Inputs {
     /// Inputs that are checked in this way.
     pub fn new(options: Options) -> Self {
-        Self { options, prefilter: Prefilter::default() }
+        Self { options }
     }
 
     /// Reads the file with place `file` among the inputs, and checks all of it. `None` if the
@@ -94,27 +90,5 @@ impl Inputs {
             reduction.add_input(header.id.clone());
         }
         Ok(Some(Input { reduction, checked }))
-    }
-
-    /// Reads a file like [`Inputs::read`], unless a look at its bytes shows that it holds no
-    /// evidence: then it contributes nothing, and what else it holds is not checked.
-    pub fn read_evidence(
-        &self,
-        file: u32,
-        path: &Path,
-        problems: &mut dyn FnMut(Problem),
-    ) -> Option<Reduction> {
-        let mut read = || {
-            let mut source = File::open(path)?;
-            if !self.prefilter.may_hold_evidence(&source, self.options.max_line)? {
-                return Ok(Some(Reduction::default()));
-            }
-            source.rewind()?;
-            Ok(self.read(file, source, problems)?.map(|input| input.reduction))
-        };
-        read().unwrap_or_else(|error: io::Error| {
-            problems(Problem::of_file(Code::Io, error.to_string()));
-            None
-        })
     }
 }

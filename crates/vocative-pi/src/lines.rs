@@ -46,6 +46,8 @@ pub struct Lines<R> {
     end: usize,
     /// The bytes of the file before `start`.
     offset: u64,
+    /// How many lines were taken or passed over.
+    number: u64,
     max: usize,
 }
 
@@ -53,13 +55,30 @@ impl<R: Read> Lines<R> {
     /// Lines of `source`, of which the first byte is at `offset` in its file, each at most `max`
     /// bytes long (at most 4 GiB less one, whatever is asked).
     pub fn new(source: R, offset: u64, max: usize) -> Self {
-        let max = max.min(u32::MAX as usize);
-        Self { source, buffer: vec![0; FIRST_BUFFER], start: 0, end: 0, offset, max }
+        Self::with_buffer(source, offset, max, Vec::new())
+    }
+
+    /// Lines that are read into a buffer of an earlier use, so that it need not be cleared again.
+    pub(crate) fn with_buffer(source: R, offset: u64, max: usize, mut buffer: Vec<u8>) -> Self {
+        if buffer.len() < FIRST_BUFFER {
+            buffer.resize(FIRST_BUFFER, 0);
+        }
+        Self { source, buffer, start: 0, end: 0, offset, number: 0, max: max.min(u32::MAX as usize) }
+    }
+
+    /// The buffer, for another use.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
     }
 
     /// Where the next line begins in the file.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The number of the line that came last, counted from 1 where reading began.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// The next line.
@@ -68,18 +87,35 @@ impl<R: Read> Lines<R> {
     /// What reading the source says.
     #[allow(clippy::should_implement_trait, reason = "the line borrows the buffer")]
     pub fn next(&mut self) -> io::Result<Next<'_>> {
+        self.next_but(|_| false)
+    }
+
+    /// The next line that is not passed over; a line that is need not fit into memory. `passes`
+    /// tells by the first bytes of the line, as many as were read (bytes of later lines may follow
+    /// them); where these are too few to tell, it must say no.
+    pub(crate) fn next_but(&mut self, passes: impl Fn(&[u8]) -> bool) -> io::Result<Next<'_>> {
         let mut searched = self.start;
         loop {
+            let passes = passes(&self.buffer[self.start..self.end]);
             if let Some(found) = memchr::memchr(b'\n', &self.buffer[searched..self.end]) {
                 let line = self.start..searched + found;
                 self.take(line.len() + 1);
+                self.number += 1;
                 if line.len() > self.max {
                     return Ok(Next::TooLong);
                 }
-                return Ok(Next::Line(&self.buffer[line]));
+                if !passes {
+                    return Ok(Next::Line(&self.buffer[line]));
+                }
+                searched = self.start;
+                continue;
             }
-            if self.end - self.start > self.max {
-                return self.pass_over();
+            if passes || self.end - self.start > self.max {
+                if self.pass_over()? > self.max as u64 {
+                    return Ok(Next::TooLong);
+                }
+                searched = self.start;
+                continue;
             }
             searched = self.end - self.start;
             if self.fill()? == 0 {
@@ -130,16 +166,19 @@ impl<R: Read> Lines<R> {
         Ok(read)
     }
 
-    fn pass_over(&mut self) -> io::Result<Next<'_>> {
+    /// Passes over a line, and gives its length.
+    fn pass_over(&mut self) -> io::Result<u64> {
+        let begin = self.offset;
+        self.number += 1;
         loop {
             let seen = &self.buffer[self.start..self.end];
             if let Some(found) = memchr::memchr(b'\n', seen) {
                 self.take(found + 1);
-                return Ok(Next::TooLong);
+                return Ok(self.offset - begin - 1);
             }
             self.take(seen.len());
             if self.fill()? == 0 {
-                return Ok(Next::TooLong);
+                return Ok(self.offset - begin);
             }
         }
     }
@@ -197,6 +236,34 @@ mod tests {
         assert!(read(b"", 1, 8).is_empty());
         assert_eq!(read(b"no line feed at all", 3, 8), [(19, "too long".to_owned())]);
         assert_eq!(read(b"12345678\n", 3, 8), [(9, "line 12345678".to_owned())]);
+    }
+
+    #[test]
+    fn lines_are_passed_over_without_being_held() {
+        let long = format!("-{}", "x".repeat(3 * FIRST_BUFFER));
+        let text = format!("one\n-two\n{long}\n\nthree\n{long}");
+        for (drip, max) in [(1000, MAX_LINE), (usize::MAX, MAX_LINE), (usize::MAX, long.len() - 1)] {
+            let mut lines = Lines::new(Drip(text.as_bytes(), drip), 0, max);
+            let mut all = Vec::new();
+            loop {
+                let next = match lines.next_but(|line| line.starts_with(b"-")).unwrap() {
+                    Next::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
+                    Next::TooLong => "too long".to_owned(),
+                    Next::Tail(_) => panic!("the tail is passed over"),
+                    Next::End => break,
+                };
+                all.push((lines.number(), next));
+            }
+            let is_too_long = max < long.len();
+            let expected = [(1, "one"), (3, "too long"), (4, ""), (5, "three"), (6, "too long")];
+            let expected = expected.into_iter().filter(|(_, what)| is_too_long || *what != "too long");
+            assert!(
+                all.into_iter().eq(expected.map(|(number, what)| (number, what.to_owned()))),
+                "{drip} {max}"
+            );
+            assert_eq!(lines.offset(), text.len() as u64);
+            assert_eq!(lines.into_buffer().len(), FIRST_BUFFER);
+        }
     }
 
     #[test]

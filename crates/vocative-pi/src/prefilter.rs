@@ -3,17 +3,17 @@
 //! A JSON string that equals the marker's type without containing its bytes must spell one of its
 //! letters or dots as `\u00XX`. So a line without the plain bytes and without `\u002e`, `\u006x`
 //! or `\u007x` holds no marker, and needs no further look. Lines that are left are parsed, so
-//! that the type inside a message's text does not count.
+//! that the type inside a message's text does not count. Most lines need no search at all: they
+//! begin with another `type` in plain letters, and only their end is looked for.
 
 use std::io::{self, Read};
-use std::ops::Range;
 
 use memchr::memmem::Finder;
 
 use crate::ids::EntryId;
 use crate::json::Scratch;
 use crate::line::{MARKER_TYPE, REDUCTION_TYPE, Record};
-use crate::lines::{Block, Lines};
+use crate::lines::{Block, Lines, Next};
 use crate::marker::Marker;
 use crate::problem::{Code, Fault, Problem};
 
@@ -28,6 +28,13 @@ pub struct Found {
     pub id: EntryId,
     /// What it says.
     pub marker: Marker,
+}
+
+/// Memory that one search after another uses.
+#[derive(Debug, Default)]
+pub struct Memory {
+    buffer: Vec<u8>,
+    scratch: Scratch,
 }
 
 /// Searches for the spellings of one type.
@@ -82,17 +89,6 @@ impl Prefilter {
         None
     }
 
-    /// Calls `each` with the range of every line of the block that may hold a marker.
-    fn candidates(&self, block: &[u8], mut each: impl FnMut(Range<usize>)) {
-        let mut from = 0;
-        while let Some(hit) = self.find(block, from) {
-            let start = memchr::memrchr(b'\n', &block[..hit]).map_or(0, |at| at + 1);
-            let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
-            each(start..end);
-            from = end;
-        }
-    }
-
     /// Whether the file may hold a marker, or may be a reduced artifact. A file of which this is
     /// false holds no evidence, whatever else it holds.
     ///
@@ -123,7 +119,6 @@ impl Prefilter {
     }
 
     /// Finds every marker of a file, without a check of what stands around it: each is a claim.
-    /// Line numbers cost a look at every byte; without `numbers` they are all 0.
     ///
     /// # Errors
     /// What reading the source says.
@@ -131,41 +126,48 @@ impl Prefilter {
         &self,
         source: impl Read,
         max_line: usize,
-        numbers: bool,
+        memory: &mut Memory,
         mut each: impl FnMut(Result<Found, Problem>),
     ) -> io::Result<()> {
-        let mut lines = Lines::new(source, 0, max_line);
-        let mut scratch = Scratch::default();
-        let mut before = 0;
+        let buffer = std::mem::take(&mut memory.buffer);
+        let mut lines = Lines::with_buffer(source, 0, max_line, buffer);
         loop {
-            let offset = lines.offset();
-            match lines.block()? {
-                Block::Lines(block) => {
-                    self.candidates(block, |range| {
-                        let count = || before + 1 + count_lines(&block[..range.start]);
-                        let number = || if numbers { count() } else { 0 };
-                        if let Some(result) = found(&block[range.clone()], &mut scratch) {
-                            each(result.map_err(|fault| fault.at(number(), None)).map(|(id, marker)| {
-                                let offset = offset + range.start as u64;
-                                Found { line: number(), offset, id, marker }
-                            }));
-                        }
-                    });
-                    before += if numbers { count_lines(block) } else { 0 };
+            let next = lines.next_but(is_of_another_type)?;
+            let result = match next {
+                Next::Line(line) if self.find(line, 0).is_none() => continue,
+                Next::Line(line) => {
+                    let length = line.len() as u64 + 1;
+                    found(line, &mut memory.scratch).map(|found| found.map(|found| (length, found)))
                 }
-                Block::TooLong => {
-                    before += 1;
+                Next::TooLong => {
                     let detail = format!("the line is longer than {max_line} bytes");
-                    each(Err(Fault::new(Code::LineTooLong, detail).at(before, None)));
+                    Some(Err(Fault::new(Code::LineTooLong, detail)))
                 }
-                Block::Tail(_) | Block::End => return Ok(()),
-            }
+                Next::Tail(_) | Next::End => break,
+            };
+            let line = lines.number();
+            let Some(result) = result else { continue };
+            each(result.map_err(|fault| fault.at(line, None)).map(|(length, (id, marker))| Found {
+                line,
+                offset: lines.offset() - length,
+                id,
+                marker,
+            }));
         }
+        memory.buffer = lines.into_buffer();
+        Ok(())
     }
 }
 
-fn count_lines(block: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', block).count() as u64
+/// Whether a line begins as Pi begins those of other types: with `type`, plainly spelled. It holds
+/// no marker, whatever follows, since a second `type` would make it invalid (rule 1); so no byte
+/// of it need be looked at but for its end.
+fn is_of_another_type(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(br#"{"type":""#) else {
+        return false;
+    };
+    let length = rest.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').count();
+    rest.get(length) == Some(&b'"') && &rest[..length] != b"custom"
 }
 
 /// The marker on a line, if the line is one.
@@ -185,6 +187,7 @@ fn found(line: &[u8], scratch: &mut Scratch) -> Option<Result<(EntryId, Marker),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn entry(id: &str, custom_type: &str) -> String {
         let data = r#"{"schemaVersion":1,"actor":{"id":"github:a","handle":"A"},"recipients":[{"id":"github:b","handle":"b"}],"target":{"sessionId":"s","entryId":"e"}}"#;
@@ -210,7 +213,7 @@ mod tests {
         let mut found = Vec::new();
         let filter = Prefilter::default();
         filter
-            .markers(text.as_bytes(), 1 << 20, true, |marker| {
+            .markers(text.as_bytes(), 1 << 20, &mut Memory::default(), |marker| {
                 let marker = marker.unwrap();
                 assert!(text[marker.offset as usize..].starts_with(&entry("", "")[..15]));
                 found.push((marker.line, marker.id.as_str().to_owned()));
@@ -221,19 +224,97 @@ mod tests {
         assert!(!filter.may_hold_evidence("{\"nothing\":\"\\u0041\"}\n".as_bytes(), 1 << 20).unwrap());
     }
 
-    proptest::proptest! {
-        /// The prefilter finds what parsing every line finds, however letters are escaped.
-        #[test]
-        fn no_marker_is_missed(escapes in proptest::collection::vec((0usize..22, proptest::bool::ANY), 0..6), other in "[a-z\\.]{0,8}") {
-            let mut spelled: Vec<String> = MARKER_TYPE.chars().map(String::from).collect();
-            for (place, upper) in escapes {
-                let code = MARKER_TYPE.as_bytes()[place];
-                spelled[place] = if upper { format!("\\u{code:04X}") } else { format!("\\u{code:04x}") };
+    /// The markers of a text as a reader finds them that parses every line.
+    fn parsed(text: &str) -> Vec<(u64, u64, String)> {
+        let (mut all, mut offset) = (Vec::new(), 0);
+        for (number, line) in text.split_inclusive('\n').enumerate() {
+            if let Some(line) = line.strip_suffix('\n') {
+                let value: serde_json::Value = serde_json::from_str(line).unwrap();
+                if value["type"] == "custom" && value["customType"] == MARKER_TYPE {
+                    all.push((number as u64 + 1, offset, value["id"].as_str().unwrap().to_owned()));
+                }
             }
-            let text = format!("{}\n{}\n", entry("x", &other), entry("y", &spelled.concat()));
-            let mut ids = Vec::new();
-            Prefilter::default().markers(text.as_bytes(), 1 << 20, true, |marker| ids.push(marker.unwrap().id.as_str().to_owned())).unwrap();
-            proptest::prop_assert_eq!(ids, ["y"]);
+            offset += line.len() as u64;
+        }
+        all
+    }
+
+    /// A string of which some letters are escaped: those whose bit is set, the odd ones in capitals.
+    fn spelled(text: &str, escaped: u32) -> String {
+        let letter = |(place, letter): (usize, char)| match escaped >> (place % 32) & 1 {
+            0 => letter.to_string(),
+            _ if place % 2 == 0 => format!("\\u{:04x}", letter as u32),
+            _ => format!("\\u{:04X}", letter as u32),
+        };
+        format!("\"{}\"", text.chars().enumerate().map(letter).collect::<String>())
+    }
+
+    /// An entry with its type anywhere among its fields and any part of it spelled by escapes.
+    fn any_entry() -> impl Strategy<Value = String> {
+        const TYPES: [&str; 4] = ["custom", "message", "custom_message", "customs"];
+        const CUSTOM: [&str; 3] = [MARKER_TYPE, "chi.messaging.mention", "chi.messaging.mentions."];
+        // Spellings without any escape are the most frequent ones in files, and so are they here.
+        let escapes =
+            || prop_oneof![3 => Just(0), 1 => any::<u32>(), 1 => (0u32..32).prop_map(|place| 1 << place)];
+        // A line is now and then longer than what is read at once.
+        let length = prop_oneof![20 => 0usize..200, 1 => 60_000usize..140_000];
+        let text = prop_oneof![Just(MARKER_TYPE), Just("\\u0063\\u001b"), Just("x"), Just("\\\\u0063 \\\"")];
+        let shape = (0usize..4, 0usize..3, 0usize..6, 0usize..5);
+        (shape, [escapes(), escapes(), escapes(), escapes()], (text, length)).prop_map(
+            |((kind, custom, order, space), escaped, (text, length))| {
+                let field = |name: &str, key: u32, value: String| {
+                    let space = ["", "", "", " ", "\t"][space];
+                    format!("{}{space}:{space}{value}", spelled(name, key))
+                };
+                let data = r#"{"schemaVersion":1,"actor":{"id":"github:a","handle":"A"},"recipients":[{"id":"github:b","handle":"b"}],"target":{"sessionId":"s","entryId":"e"}}"#;
+                let mut fields = [
+                    field("type", escaped[0], spelled(TYPES[kind], escaped[1])),
+                    field("customType", escaped[2], spelled(CUSTOM[custom], escaped[3])),
+                    field("data", 0, data.to_owned()),
+                    field("id", 0, format!("\"{length}\"")),
+                    field("text", 0, format!("\"{}{text}\"", "y".repeat(length))),
+                ];
+                // The first two are as Pi writes them, most of the time.
+                fields.rotate_left(order.saturating_sub(2));
+                format!("{{{}}}\n", fields.join(","))
+            },
+        )
+    }
+
+    /// A source that gives a few bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let some = self.1.min(into.len()).min(self.0.len());
+            self.0.read(&mut into[..some])
+        }
+    }
+
+    proptest! {
+        /// The prefilter finds what parsing every line finds, however it is spelled and read.
+        #[test]
+        fn no_marker_is_missed_and_none_invented(
+            lines in prop::collection::vec(any_entry(), 0..12),
+            cut in 0usize..40,
+            drip in prop_oneof![1usize..100, Just(usize::MAX)],
+        ) {
+            let mut text = lines.concat();
+            text.truncate(text.len().saturating_sub(cut.saturating_sub(20)));
+            let filter = Prefilter::default();
+            let mut memory = Memory::default();
+            // What an earlier file left in the memory does not matter.
+            for drip in [drip, 70_000] {
+                let mut all = Vec::new();
+                filter.markers(Drip(text.as_bytes(), drip), 1 << 20, &mut memory, |marker| {
+                    let marker = marker.unwrap();
+                    all.push((marker.line, marker.offset, marker.id.as_str().to_owned()));
+                }).unwrap();
+                prop_assert_eq!(&all, &parsed(&text));
+                if !all.is_empty() {
+                    prop_assert!(filter.may_hold_evidence(Drip(text.as_bytes(), drip), 1 << 20).unwrap());
+                }
+            }
         }
     }
 }

@@ -45,9 +45,25 @@ impl Query {
         found.truncate(self.limit.unwrap_or(usize::MAX));
         found
     }
+
+    /// The same of references to the recipient alone, given from the oldest to the newest.
+    pub(crate) fn choose<'a>(
+        &self,
+        list: &'a [(ReferenceKey, Reference)],
+    ) -> Vec<(&'a ReferenceKey, &'a Reference)> {
+        let place = |at: Timestamp| list.partition_point(|(_, reference)| reference.at < at);
+        let start = self.since.map_or(0, place);
+        let end = self.until.map_or(list.len(), place).max(start);
+        let newest_first = list[start..end].iter().rev().map(|(key, reference)| (key, reference));
+        newest_first
+            .filter(|(key, reference)| self.wants(key, reference))
+            .take(self.limit.unwrap_or(usize::MAX))
+            .collect()
+    }
 }
 
-/// References of many people, ready to be asked about one: the rebuildable index.
+/// References of many people, ready to be asked about one: the rebuildable index, in memory.
+/// [`mod@crate::index`] keeps it on disk.
 #[derive(Debug, Default)]
 pub struct Index {
     /// For each recipient, from the oldest reference to the newest.
@@ -75,16 +91,11 @@ impl Index {
 
     /// What [`Query::run`] answers, in time that grows with the answer and not with the index.
     pub fn run(&self, query: &Query) -> Vec<(&ReferenceKey, &Reference)> {
-        let Some(list) = self.by_recipient.get(&query.recipient) else {
-            return Vec::new();
-        };
-        let place = |at: Timestamp| list.partition_point(|(_, reference)| reference.at < at);
-        let start = query.since.map_or(0, place);
-        let end = query.until.map_or(list.len(), place).max(start);
-        let newest_first = list[start..end].iter().rev().map(|(key, reference)| (key, reference));
-        newest_first
-            .filter(|(key, reference)| query.wants(key, reference))
-            .take(query.limit.unwrap_or(usize::MAX))
-            .collect()
+        self.by_recipient.get(&query.recipient).map_or_else(Vec::new, |list| query.choose(list))
+    }
+
+    /// Everybody who is named, and the references to them from the oldest to the newest.
+    pub(crate) fn people(&self) -> impl Iterator<Item = (&Login, &[(ReferenceKey, Reference)])> {
+        self.by_recipient.iter().map(|(recipient, list)| (&**recipient, list.as_slice()))
     }
 }

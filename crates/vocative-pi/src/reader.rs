@@ -5,11 +5,12 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cache::{Cache, Known, NewCache, Noted, Stamp, State};
 use crate::findings::Options;
 use crate::input::{Input, Inputs};
+use crate::prefilter::Prefilter;
 use crate::problem::{Code, Fault, Problem};
 use crate::reduction::Reduction;
 
@@ -27,7 +28,7 @@ pub struct ReadFile {
 }
 
 /// What one valid file contributes to a reduction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Part {
     /// The set.
     pub reduction: Reduction,
@@ -35,37 +36,52 @@ pub struct Part {
     pub is_artifact: bool,
 }
 
+/// What inputs are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To reduce them: all of them are checked.
+    Reduction,
+    /// To ask who is named in them: a file that holds no evidence contributes nothing, and what
+    /// else it holds is not checked.
+    Query,
+}
+
 /// Reads inputs.
 #[derive(Debug)]
 pub struct Reader {
     inputs: Inputs,
+    purpose: Purpose,
+    prefilter: Prefilter,
     cache: Cache,
     /// Whether everything is read, whatever the cache says.
     verify: bool,
     keeps: bool,
 }
 
-/// Writes the cache of the next run.
+/// Writes the cache of the next run, once there is anything new to keep.
 #[derive(Debug)]
 pub struct Keeper {
+    path: Option<PathBuf>,
     new: Option<NewCache>,
-    /// Whether anything was read that the old cache did not know.
-    is_new: bool,
 }
 
 impl Reader {
     /// A reader without a cache.
-    pub fn new(options: Options) -> Self {
-        let (inputs, cache) = (Inputs::new(options), Cache::default());
-        Self { inputs, cache, verify: true, keeps: false }
+    pub fn new(options: Options, purpose: Purpose) -> Self {
+        let (inputs, prefilter, cache) = (Inputs::new(options), Prefilter::default(), Cache::default());
+        Self { inputs, purpose, prefilter, cache, verify: true, keeps: false }
     }
 
     /// A reader with the cache in this file, and what writes the next one. A cache that cannot be
-    /// written is done without.
-    pub fn with_cache(options: Options, path: &Path, verify: bool) -> (Self, Keeper) {
-        let keeper = Keeper { new: NewCache::create(path).ok(), is_new: false };
-        let (inputs, cache) = (Inputs::new(options), Cache::load(path));
-        (Self { inputs, cache, verify, keeps: keeper.new.is_some() }, keeper)
+    /// read or written is done without, as is any by a lenient reader: what it accepts is no
+    /// ground of a reduction.
+    pub fn with_cache(options: Options, purpose: Purpose, path: &Path, verify: bool) -> (Self, Keeper) {
+        let mut reader = Self::new(options, purpose);
+        if options.lenient {
+            return (reader, Keeper { path: None, new: None });
+        }
+        (reader.cache, reader.verify, reader.keeps) = (Cache::load(path), verify, true);
+        (reader, Keeper { path: Some(path.to_owned()), new: None })
     }
 
     /// Reads the file with place `place` among the inputs.
@@ -73,6 +89,13 @@ impl Reader {
         let mut read = ReadFile::default();
         if let Err(error) = self.read_into(&mut read, place, path) {
             read.problems.push(Problem::of_file(Code::Io, error.to_string()));
+        }
+        // Of a file that contributes nothing no warning is told either, whether it was searched,
+        // checked, or known.
+        if self.purpose == Purpose::Query
+            && read.part.as_ref().is_some_and(|part| part.reduction.is_empty() && !part.is_artifact)
+        {
+            read.problems.clear();
         }
         read
     }
@@ -93,24 +116,33 @@ impl Reader {
             (Some(key), Some(stamp)) if !self.verify => self.cache.look_up(key, &file, stamp, max_line),
             _ => Known::Nothing,
         };
-        let (record, checked) = match known {
-            Known::Nothing => (None, None),
-            Known::Unchanged(record) => (Some(record), None),
-            Known::Grown(record, checked) => (Some(record), Some(checked)),
+        let (contents, checked) = match known {
+            Known::NoEvidence if self.purpose == Purpose::Query => {
+                read.part = Some(Part::default());
+                return Ok(());
+            }
+            // New lines of a file without evidence are searched before they are checked.
+            Known::Grown(contents, _) if self.purpose == Purpose::Query && !contents.has_evidence() => {
+                (None, None)
+            }
+            Known::Nothing | Known::NoEvidence => (None, None),
+            Known::Unchanged(contents) => (Some(contents), None),
+            Known::Grown(contents, checked) => (Some(contents), Some(checked)),
         };
         // What cannot be read from the cache is read from the file.
-        let known = record.and_then(|record| Some((record.reduction(place)?, record)));
-        if let Some((_, record)) = known.as_ref().filter(|(_, record)| record.is_continued()) {
+        let known = contents.and_then(|contents| Some((contents.reduction(place)?, contents)));
+        if let Some((_, contents)) = known.as_ref().filter(|(_, contents)| contents.is_continued()) {
             let detail = "the artifact was continued as a session";
-            note(Fault::new(Code::ArtifactContinued, detail).at(4, record.leaf()));
+            note(Fault::new(Code::ArtifactContinued, detail).at(4, contents.leaf()));
         }
+        let keep = key.zip(stamp).filter(|_| self.keeps);
         let input = match (known, checked) {
-            (Some((reduction, record)), None) => {
-                if let Some(line) = record.tail() {
+            (Some((reduction, contents)), None) => {
+                if let Some(line) = contents.tail() {
                     let detail = "the last line does not end with a line feed and is ignored";
                     note(Fault::new(Code::UnterminatedTail, detail).at(line, None));
                 }
-                read.part = Some(Part { reduction, is_artifact: record.is_artifact() });
+                read.part = Some(Part { reduction, is_artifact: contents.is_artifact() });
                 return Ok(());
             }
             (Some((reduction, _)), Some(checked)) => {
@@ -119,13 +151,21 @@ impl Reader {
             }
             (None, _) => {
                 file.seek(SeekFrom::Start(0))?;
+                if self.purpose == Purpose::Query && !self.prefilter.may_hold_evidence(&file, max_line)? {
+                    if let Some((key, stamp)) = keep {
+                        read.noted = Some(Noted::no_evidence(key, &file, stamp, max_line)?);
+                    }
+                    read.part = Some(Part::default());
+                    return Ok(());
+                }
+                file.seek(SeekFrom::Start(0))?;
                 self.inputs.read(place, &file, &mut note)?
             }
         };
         let Some(Input { reduction, checked }) = input else {
             return Ok(());
         };
-        if let (true, Some(key), Some(stamp)) = (self.keeps, key, stamp) {
+        if let Some((key, stamp)) = keep {
             let state = State { stamp, max_line, has_tail, checked: &checked, reduction: &reduction };
             read.noted = Some(Noted::new(key, &file, &state)?);
         }
@@ -137,24 +177,63 @@ impl Reader {
 impl Keeper {
     /// Takes what was read of one file and is new.
     pub fn keep(&mut self, read: &mut ReadFile) {
-        if let (Some(new), Some(noted)) = (&mut self.new, read.noted.take()) {
-            self.is_new = true;
-            if new.add(noted).is_err() {
-                // A full disk must not stop what can be done without a cache.
-                self.new.take().into_iter().for_each(NewCache::discard);
-            }
+        let (Some(path), Some(noted)) = (&self.path, read.noted.take()) else {
+            return;
+        };
+        let new = self.new.take().or_else(|| NewCache::create(path).ok());
+        self.new = new.and_then(|new| new.add(noted));
+        if self.new.is_none() {
+            // A full disk must not stop what can be done without a cache.
+            self.path = None;
         }
     }
 
     /// Puts the new cache in the place of the old one, where anything is new.
     pub fn finish(self, reader: &Reader) {
-        match self.new {
+        if let Some(new) = self.new {
             // Without a cache the next run is slower, and nothing else.
-            Some(new) if self.is_new => {
-                let _ = new.finish(&reader.cache, |path| Path::new(path).exists());
-            }
-            Some(new) => new.discard(),
-            None => {}
+            new.finish(&reader.cache, |path| Path::new(path).exists());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const HEADER: &str =
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-11-30T17:28:00.000Z","cwd":"/"}"#;
+
+    /// Reads a file with the cache beside it. Gives whether it was read anew, and whether it is
+    /// valid.
+    fn read(path: &Path, purpose: Purpose, verify: bool) -> (bool, bool) {
+        let cache = path.with_file_name("cache");
+        let (reader, mut keeper) = Reader::with_cache(Options::default(), purpose, &cache, verify);
+        let mut read = reader.read(0, path);
+        let is_new = read.noted.is_some();
+        keeper.keep(&mut read);
+        keeper.finish(&reader);
+        (is_new, read.part.is_some())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_without_evidence_is_searched_once_and_that_is_no_check() {
+        use Purpose::{Query, Reduction};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, format!("{HEADER}\nno JSON\n")).unwrap();
+        assert_eq!(read(&path, Query, false), (true, true));
+        assert_eq!(read(&path, Query, false), (false, true));
+        assert_eq!(read(&path, Query, true), (true, true));
+        assert_eq!(read(&path, Reduction, false), (false, false));
+        // A change is seen, and so is a change back.
+        fs::write(&path, format!("{HEADER}\n")).unwrap();
+        assert_eq!(read(&path, Query, false), (true, true));
+        // What was checked need not be searched.
+        assert_eq!(read(&path, Reduction, false), (true, true));
+        assert_eq!(read(&path, Reduction, false), (false, true));
+        assert_eq!(read(&path, Query, false), (false, true));
     }
 }

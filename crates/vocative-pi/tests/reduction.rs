@@ -219,11 +219,18 @@ proptest! {
         prop_assert!(read(0, changed).is_err());
     }
 
-    /// Law 6: the index answers what the set answers.
+    /// Law 6: the index answers what the set answers, in memory and on disk.
     #[test]
     fn the_index_agrees_with_the_set(texts in sessions(), since in 0u32..6, until in 0u32..6, limit in 0usize..6) {
-        use vocative_pi::{Timestamp, query::{Index, Query}};
+        use vocative_pi::{Timestamp, index::{self, Fingerprint, OpenIndex}, query::{Index, Query}};
         let reduction = reduce(&texts);
+        let index = Index::of(&reduction);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let [state, other] = [1, 2].map(|max_line| Fingerprint::of_all(&[], max_line));
+        index::write(&path, &state, &index).unwrap();
+        prop_assert!(OpenIndex::open(&path, &other).is_none());
+        let on_disk = OpenIndex::open(&path, &state).unwrap();
         let at = |millis| Timestamp::parse(time(millis).as_bytes());
         for recipient in ["ada", "bob", "cy_d", "nobody"] {
             let query = Query {
@@ -234,8 +241,9 @@ proptest! {
                 limit: (limit > 0).then_some(limit),
             };
             let naive = query.run(&reduction);
-            let index = Index::of(&reduction);
             prop_assert_eq!(index.run(&query), naive.clone());
+            let on_disk = on_disk.run(&query).unwrap();
+            prop_assert!(on_disk.iter().map(|(key, reference)| (key, reference)).eq(naive.iter().copied()));
             prop_assert!(naive.windows(2).all(|pair| pair[0].1.at >= pair[1].1.at));
         }
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::ws::WebSocket;
 use nostr::types::RelayUrl;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 use vocative_store::{Store, StoreError};
 
 use crate::bus::Bus;
@@ -12,7 +14,6 @@ use crate::settings::Settings;
 
 mod access;
 mod admission;
-mod answers;
 mod auth;
 mod connection;
 mod delivery;
@@ -24,7 +25,9 @@ mod live;
 mod outbox;
 pub(crate) mod protocol;
 mod state;
+mod stored;
 mod subscriptions;
+mod writer;
 
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
@@ -44,7 +47,8 @@ pub async fn community(store: &dyn Store) -> Result<String, StoreError> {
 pub(crate) struct Relay {
     state: Arc<State>,
     url: PublicUrl,
-    delivery: tokio::task::JoinHandle<()>,
+    delivery: JoinHandle<()>,
+    connections: TaskTracker,
 }
 
 impl Relay {
@@ -62,12 +66,13 @@ impl Relay {
         let state = Arc::new(State::new(settings, store, bus).await?);
         let delivery = tokio::spawn(delivery::run(Arc::clone(&state)));
         let url = url.map_or(PublicUrl::Loopback { port }, PublicUrl::Set);
-        Ok(Self { state, url, delivery })
+        Ok(Self { state, url, delivery, connections: TaskTracker::new() })
     }
 
     /// Serves one client.
     pub(crate) async fn serve(&self, socket: WebSocket, address: IpAddr) {
-        connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address).await;
+        let serving = connection::serve(Arc::clone(&self.state), self.url.clone(), socket, address);
+        self.connections.track_future(serving).await;
     }
 
     /// How many connections one address may have.
@@ -100,12 +105,11 @@ impl Relay {
         self.state.stop();
     }
 
-    /// Ends when nothing is delivered any more.
-    pub(crate) async fn stopped(self) {
-        self.stop();
-        if let Err(error) = self.delivery.await {
-            tracing::error!(%error, "the delivery of events has failed");
-        }
+    /// Ends when every connection has, and nothing is delivered any more.
+    pub(crate) async fn stopped(&self) {
+        self.connections.close();
+        self.connections.wait().await;
+        self.delivery.abort();
     }
 }
 

@@ -16,6 +16,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use nostr::types::RelayUrl;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use vocative_store::{Store, StoreError};
 
 use crate::bus::Bus;
@@ -125,7 +126,7 @@ impl Server {
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .with_state(Arc::clone(&node));
-        let (stopping, stopped) = tokio::sync::watch::channel(false);
+        let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);
         let graceful = async move {
             stop.await;
@@ -136,24 +137,26 @@ impl Server {
         let service = router.into_make_service_with_connect_info::<Peer>();
         let door = Door::new(listener, node.relay.connections_per_address());
         let serving = axum::serve(door, service).with_graceful_shutdown(graceful);
-        let mut stopped = stopped;
+        let ending = async {
+            serving.await?;
+            // What speaks WebSocket has left the hands of the HTTP server.
+            node.relay.stopped().await;
+            Ok(())
+        };
         let result = tokio::select! {
-            result = serving.into_future() => result,
-            () = late(&mut stopped) => {
+            result = ending => result,
+            () = late(stopped) => {
                 tracing::warn!("some connections did not end in time");
                 Ok(())
             }
         };
         tidying.abort();
-        if let Some(node) = Arc::into_inner(node) {
-            node.relay.stopped().await;
-        }
         result
     }
 }
 
 /// Ends when connections have had their time after the node began to stop.
-async fn late(stopped: &mut tokio::sync::watch::Receiver<bool>) {
+async fn late(mut stopped: watch::Receiver<bool>) {
     if stopped.wait_for(|is_stopped| *is_stopped).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -214,13 +214,35 @@ async fn nodes_make_the_stream_again() {
         store.commit(publisher);
         store.is_known_to(&nodes.each_ref()).await;
     }
-    // Where nobody commits, the missing heartbeats tell.
+    // Where nobody commits, the missing heartbeats tell. That it was away is over too soon to be seen for sure;
+    // that something has changed is not.
+    let changes = nodes.each_ref().map(|node| node.bus.states());
     context.delete_stream("vocative-test").await.expect("it is there");
-    for node in &nodes {
-        node.is_away().await;
+    for (mut change, node) in changes.into_iter().zip(&nodes) {
+        within("a change", change.changed()).await.expect("the bus is there");
         node.is_connected().await;
     }
     assert_eq!(carried(&server, "vocative-test").await, 0);
+}
+
+/// A wake-up that was under way when the network failed is published again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wake_up_that_the_network_swallows_is_repeated() {
+    let server = Server::start();
+    let proxy = Proxy::before(([127, 0, 0, 1], server.port).into()).await;
+    let near = connect(&server.url(), "test").await.expect("it answers");
+    let far = connect(&format!("nats://{}", proxy.address()), "test").await.expect("it answers");
+    // The one of its beginning; nothing was published yet.
+    within("a wake-up", near.woken()).await;
+    proxy.set(Link::Silent);
+    far.wake();
+    let mut states = far.states();
+    drop(within("away", states.wait_for(|state| *state != State::Connected)).await);
+    // What was held back is lost for good.
+    proxy.set(Link::Cut);
+    proxy.set(Link::Joined);
+    within("a wake-up", near.woken()).await;
+    assert_eq!(carried(&server, "vocative-test").await, 1);
 }
 
 /// One node is cut off and the others notice nothing; what it committed meanwhile reaches them later.

@@ -304,6 +304,23 @@ async fn a_channel_is_joined_left_and_described() {
     client.refused(&owner.event(9007, &[h], "anew"), "blocked:").await;
 }
 
+/// More members than one event of a client may name.
+#[tokio::test]
+async fn a_large_channel_is_described_whole() {
+    let Community { node, owner, ann, .. } = Community::new().await;
+    let mut client = node.connect().await;
+    let keys: Vec<String> = (0..3000).map(|n| format!("{n:064x}")).collect();
+    for keys in keys.chunks(1500) {
+        let named: Vec<[&str; 2]> =
+            [["h", "open"]].into_iter().chain(keys.iter().map(|key| ["p", &**key])).collect();
+        let tags: Vec<&[&str]> = named.iter().map(|tag| &tag[..]).collect();
+        client.store(&owner.event(9000, &tags, "")).await;
+    }
+    let mut expected = [keys, sorted([&owner, &ann])].concat();
+    expected.sort_unstable();
+    assert_eq!(members(&mut client).await, expected);
+}
+
 async fn first(client: &mut Client, filter: Value) -> Value {
     client.send(&json!(["REQ", "first", filter])).await;
     let event = client.wait(|message| message[0] == "EVENT" && message[1] == "first").await;

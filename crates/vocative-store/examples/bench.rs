@@ -1,31 +1,35 @@
-//! Measures a store: how fast it takes batches, and the newest 50 rows of one recipient.
+//! Measures a store.
 //!
-//! `cargo run --release -p vocative-store --example bench -- FILE|postgres://… [EVENTS]`
+//! `cargo run --release -p vocative-store --example bench -- append FILE|URL [EVENTS]`: how fast it takes
+//! events, from callers that each wait for their answer before they give the next batch.
+//!
+//! `… -- inbox FILE|URL [ROWS]`: the newest 50 rows of one recipient among this many, which are written
+//! into the tables of a new store beside the trait.
 //!
 //! Every event is a message of 200 bytes that names two of 20,000 people, in one of 50 channels. The
-//! time to make events is not counted. Append: several submitters at once, each with batches of 64.
+//! time to make events and rows is not counted.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vocative::Key;
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
-use vocative_store::{
-    Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Store, StoreError, Timestamp,
-};
+use vocative_store::{Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Store, Timestamp};
 
 const PEOPLE: u64 = 20_000;
 const CHANNELS: u64 = 50;
-const SUBMITTERS: u64 = 8;
-const BATCH: u64 = 64;
-const READS: u64 = 5_000;
+const READS: u64 = 20_000;
+
+type Done = Result<(), Box<dyn Error>>;
 
 #[tokio::main]
-async fn main() -> Result<(), StoreError> {
+async fn main() -> Done {
     let mut args = std::env::args().skip(1);
+    let what = args.next().expect("append or inbox");
     let place = args.next().expect("a file or a URL");
-    let events: u64 = args.next().map_or(100_000, |text| text.parse().expect("a number of events"));
+    let count: Option<u64> = args.next().map(|text| text.parse().expect("a number"));
     let store: Arc<dyn Store> = if place.starts_with("postgres") {
         Arc::new(Postgres::open(&place).await?)
     } else {
@@ -36,9 +40,17 @@ async fn main() -> Result<(), StoreError> {
         let changes = vec![Change::SetChannel(Channel::open(id, ChannelKind::Stream))];
         store.append(vec![Entry { changes, ..Entry::from(event((1 << 40) + n)) }]).await?;
     }
-    append(&store, events).await?;
-    one_at_a_time(&store, events).await?;
-    inbox(&store).await
+    if what == "inbox" {
+        fill(&place, count.unwrap_or(5_000_000)).await?;
+        return inbox(&*store).await;
+    }
+    let mut next = 0;
+    for (callers, batch) in [(1, 1), (8, 1), (64, 1), (256, 1), (8, 64)] {
+        let events = count.unwrap_or(100_000) / if callers == 1 { 50 } else { 5 };
+        append(&store, next, events, callers, batch).await?;
+        next += events;
+    }
+    Ok(())
 }
 
 fn mixed(n: u64) -> u64 {
@@ -59,6 +71,10 @@ fn person(n: u64) -> Key {
     Key::from_bytes(bytes(u64::MAX / 8 + n % PEOPLE))
 }
 
+fn time(n: u64) -> u64 {
+    1_700_000_000 + n % 10_000_000
+}
+
 fn event(n: u64) -> Event {
     let tag = |name: &str, value: String| vec![name.to_owned(), value];
     let tags = vec![
@@ -70,7 +86,7 @@ fn event(n: u64) -> Event {
     Event {
         id: EventId::from_bytes(bytes(n)),
         key: person(mixed(n) / 7),
-        created_at: Timestamp::from_secs(1_700_000_000 + n % 10_000_000),
+        created_at: Timestamp::from_secs(time(n)),
         kind: 9,
         tags,
         content: words.collect(),
@@ -78,25 +94,27 @@ fn event(n: u64) -> Event {
     }
 }
 
-fn quantile(times: &mut [Duration], of_hundred: usize) -> Duration {
+fn quantiles(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
-    times[(times.len() - 1) * of_hundred / 100]
+    let at = |of_hundred: usize| times[(times.len() - 1) * of_hundred / 100];
+    format!("p50 {:.1?} p99 {:.1?}", at(50), at(99))
 }
 
-async fn append(store: &Arc<dyn Store>, events: u64) -> Result<(), StoreError> {
+/// Some callers at once, each with batches of this size.
+async fn append(store: &Arc<dyn Store>, from: u64, events: u64, callers: u64, batch: u64) -> Done {
     let (mut spent, mut times, mut done) = (Duration::ZERO, Vec::new(), 0);
     // In rounds, so that events are made while no clock runs and need little room.
     while done < events {
-        let round = (events - done).min(SUBMITTERS * BATCH * 16);
-        let made: Vec<Entry> = (done..done + round).map(|n| event(n).into()).collect();
+        let round = (events - done).min(16_384);
+        let made: Vec<Entry> = (0..round).map(|n| event(from + done + n).into()).collect();
         let parts: Vec<Vec<Entry>> =
-            made.chunks(made.len().div_ceil(SUBMITTERS as usize)).map(<[_]>::to_vec).collect();
+            made.chunks(made.len().div_ceil(callers as usize)).map(<[_]>::to_vec).collect();
         let begun = Instant::now();
         let tasks: Vec<_> = parts
             .into_iter()
             .map(|part| {
                 let store = Arc::clone(store);
-                let batches: Vec<Vec<Entry>> = part.chunks(BATCH as usize).map(<[_]>::to_vec).collect();
+                let batches: Vec<Vec<Entry>> = part.chunks(batch as usize).map(<[_]>::to_vec).collect();
                 tokio::spawn(async move {
                     let mut times = Vec::new();
                     for batch in batches {
@@ -104,7 +122,7 @@ async fn append(store: &Arc<dyn Store>, events: u64) -> Result<(), StoreError> {
                         store.append(batch).await?;
                         times.push(begun.elapsed());
                     }
-                    Ok::<_, StoreError>(times)
+                    Ok::<_, vocative_store::StoreError>(times)
                 })
             })
             .collect();
@@ -114,35 +132,81 @@ async fn append(store: &Arc<dyn Store>, events: u64) -> Result<(), StoreError> {
         spent += begun.elapsed();
         done += round;
     }
-    let (p50, p99) = (quantile(&mut times, 50), quantile(&mut times, 99));
     let rate = events as f64 / spent.as_secs_f64();
-    println!("append: {events} events, {rate:.0}/s, acknowledgement p50 {p50:.1?} p99 {p99:.1?}");
+    let answered = quantiles(times);
+    println!("append, {callers} callers, batches of {batch}: {rate:.0} events/s, answered {answered}");
     Ok(())
 }
 
-async fn one_at_a_time(store: &Arc<dyn Store>, from: u64) -> Result<(), StoreError> {
-    let mut times = Vec::new();
-    for n in from..from + 500 {
-        let entry = event(n).into();
-        let begun = Instant::now();
-        store.append(vec![entry]).await?;
-        times.push(begun.elapsed());
+/// Mention rows as messages would make them, clustered by recipient so that they are written in order.
+async fn fill(place: &str, rows: u64) -> Done {
+    let begun = Instant::now();
+    let mut people: Vec<Key> = (0..PEOPLE).map(person).collect();
+    people.sort_unstable();
+    let each = rows / PEOPLE;
+    if place.starts_with("postgres") {
+        let (client, connection) = tokio_postgres::connect(place, tokio_postgres::NoTls).await?;
+        tokio::spawn(connection);
+        let insert = client
+            .prepare(
+                "INSERT INTO mentions SELECT r, at, i, i, i, 'channel-' || at % $4, 0, 0, 0 \
+                 FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS made(r, at, i)",
+            )
+            .await?;
+        for (start, some) in people.chunks(200).enumerate() {
+            let made = || {
+                (start as u64 * 200..)
+                    .zip(some)
+                    .flat_map(|(n, who)| (0..each).map(move |i| (n * each + i, who)))
+            };
+            let who: Vec<&[u8]> = made().map(|(_, who)| &who.as_bytes()[..]).collect();
+            let times: Vec<i64> = made().map(|(n, _)| time(mixed(n)).cast_signed()).collect();
+            let items: Vec<Vec<u8>> = made().map(|(n, _)| bytes(n).to_vec()).collect();
+            client.execute(&insert, &[&who, &times, &items, &CHANNELS.cast_signed()]).await?;
+        }
+        client.batch_execute("VACUUM ANALYZE mentions").await?;
+    } else {
+        let db = rusqlite::Connection::open(place)?;
+        let index: String =
+            db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'mentions_by_item'", [], |row| {
+                row.get(0)
+            })?;
+        db.execute_batch("PRAGMA synchronous = OFF; DROP INDEX mentions_by_item; BEGIN")?;
+        let mut insert = db.prepare("INSERT INTO mentions VALUES (?1, ?2, ?3, ?3, ?3, ?4, 0, 0, 0)")?;
+        for (n, who) in (0..).zip(&people) {
+            let mut times: Vec<(u64, u64)> =
+                (0..each).map(|i| (time(mixed(n * each + i)), n * each + i)).collect();
+            times.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
+            for (at, row) in times {
+                let channel = format!("channel-{}", at % CHANNELS);
+                insert.execute(rusqlite::params![who.as_bytes(), at.cast_signed(), bytes(row), channel])?;
+            }
+        }
+        drop(insert);
+        db.execute_batch(&format!("{index}; COMMIT"))?;
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
-    let (p50, p99) = (quantile(&mut times, 50), quantile(&mut times, 99));
-    println!("append one at a time: p50 {p50:.1?} p99 {p99:.1?}");
+    println!("{} rows written in {:.1?}", each * PEOPLE, begun.elapsed());
     Ok(())
 }
 
-async fn inbox(store: &Arc<dyn Store>) -> Result<(), StoreError> {
-    let (mut times, mut rows) = (Vec::new(), 0);
-    for n in 0..READS {
-        let query = InboxQuery::newest(person(mixed(n)), 50);
-        let begun = Instant::now();
-        rows += store.inbox(&query).await?.rows.len();
-        times.push(begun.elapsed());
+async fn inbox(store: &dyn Store) -> Done {
+    // Everyone is asked for once before the clock runs, as in a server that has run for a while.
+    for round in 0..2 {
+        let (mut times, mut rows) = (Vec::new(), 0);
+        for n in 0..READS {
+            let query = InboxQuery::newest(person(mixed(n)), 50);
+            let begun = Instant::now();
+            rows += store.inbox(&query).await?.rows.len();
+            times.push(begun.elapsed());
+        }
+        if round == 1 {
+            println!(
+                "newest 50 of one recipient: {} rows on average, {}",
+                rows as u64 / READS,
+                quantiles(times)
+            );
+        }
     }
-    let (p50, p99) = (quantile(&mut times, 50), quantile(&mut times, 99));
-    let mean = rows as u64 / READS;
-    println!("newest 50 of one recipient: {mean} rows on average, p50 {p50:.1?} p99 {p99:.1?}");
     Ok(())
 }

@@ -33,6 +33,31 @@ const PAGE: usize = 500;
 /// [`StoreError::NotContinuing`] when the destination holds something else, and
 /// [`StoreError::CopyDiffers`] with what differs at the end.
 pub async fn copy(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError> {
+    copy_watched(from, to, &mut |_| {}).await
+}
+
+/// Who is told how far a copy is.
+pub type Watch<'w> = &'w mut (dyn FnMut(Progress) + Send);
+
+/// How far a copy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Events are copied.
+    Copying {
+        /// Up to here.
+        at: Position,
+        /// The last there is.
+        head: Position,
+    },
+    /// Everything is copied and is being compared.
+    Comparing,
+}
+
+/// [`copy`], telling how far it is.
+///
+/// # Errors
+/// Those of [`copy`].
+pub async fn copy_watched(from: &dyn Store, to: &dyn Store, watch: Watch<'_>) -> Result<Copied, StoreError> {
     let head = from.head().await?;
     let done = to.head().await?;
     let is_continued =
@@ -45,11 +70,15 @@ pub async fn copy(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError
     while let Some(at) = cursor {
         let page = from.export(&at, PAGE).await?;
         brought += page.records.iter().filter(|record| matches!(record, Record::Event { .. })).count() as u64;
+        if let Some(Record::Event { position, .. }) = page.records.last() {
+            watch(Progress::Copying { at: *position, head });
+        }
         // The head is taken over last, so that an interrupted copy goes on after its last event.
         to.import(page.records, done).await?;
         cursor = page.next.filter(|next| !matches!(next, ExportCursor::Mentions(_)));
     }
     to.import(Vec::new(), head).await?;
+    watch(Progress::Comparing);
     let compared = compare(from, to).await?;
     Ok(Copied { brought, ..compared })
 }

@@ -16,6 +16,17 @@ pub enum StoreError {
         /// The latest version known here.
         known: i64,
     },
+    /// An older release has written it, and what only reads may not bring it up.
+    #[error("the store has schema {found}, this release reads {known}: open it for writing once")]
+    OlderSchema {
+        /// The version in the store.
+        found: i64,
+        /// The version read here.
+        known: i64,
+    },
+    /// There is no store at this place.
+    #[error("there is no store")]
+    Missing,
     /// The disk is full.
     #[error("no space is left for the store")]
     Full,
@@ -51,6 +62,8 @@ impl StoreError {
         match self {
             Self::InUse => "in_use",
             Self::NewerSchema { .. } => "newer_schema",
+            Self::OlderSchema { .. } => "older_schema",
+            Self::Missing => "missing",
             Self::Full => "full",
             Self::ReadOnly => "read_only",
             Self::Damaged(_) => "damaged",

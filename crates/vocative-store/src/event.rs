@@ -87,8 +87,12 @@ impl Event {
     }
 
     /// Whether it takes the place of another event at the same address: the later one does, at equal
-    /// times the one with the lower id (NIP-01).
+    /// times the one with the lower id (NIP-01). What the relay says of a channel must be later: of nodes
+    /// that describe one at once the first is right, and the others look again.
     pub(crate) fn replaces(&self, created_at: Timestamp, id: EventId) -> bool {
+        if kinds::CHANNEL_METADATA.contains(&self.kind) {
+            return self.created_at > created_at;
+        }
         (self.created_at, std::cmp::Reverse(self.id)) > (created_at, std::cmp::Reverse(id))
     }
 }

@@ -13,7 +13,7 @@ use crate::words;
 pub(crate) enum How {
     /// `p` on a message or an edit, not of a reply (F-1).
     Notify,
-    /// A two-element `mention` of an edit: the list behind the marker (T-2, T-3).
+    /// A two-element `mention`: of a message, or of an edit's list behind the marker (T-2, T-3).
     Reference,
     /// `["mention", key, "agent-address"]` of a message (W-8).
     Address,
@@ -116,7 +116,10 @@ fn check(event: &Event) -> Result<(), Refusal> {
         return Err(Refusal::BadTime);
     }
     let in_tags: usize = values().map(|value| value.len() + 3).sum();
-    if event.content.len() > CONTENT || event.content.len() + in_tags > EVENT || event.tags.len() > TAGS {
+    let is_too_large = event.content.len() + in_tags > EVENT || event.tags.len() > TAGS;
+    // What the relay itself says of a channel names all of its members, however many there are.
+    let is_list = kinds::CHANNEL_METADATA.contains(&event.kind);
+    if event.content.len() > CONTENT || (is_too_large && !is_list) {
         return Err(Refusal::TooLarge);
     }
     if event.content.contains('\0') || values().any(|value| value.contains('\0')) {
@@ -141,8 +144,9 @@ fn names(event: &Event) -> Vec<(How, Key)> {
     let notified = event.tags.iter().filter_map(|tag| recipient(tag));
     let references = event.tags.iter().filter_map(|tag| Reference::of(tag));
     let mut names: Vec<(How, Key)> = if kinds::MESSAGES.contains(&event.kind) {
-        let addressed = references.filter(|r| r.named().is_none()).map(|r| (How::Address, r.key()));
-        notified.map(|key| (How::Notify, key)).chain(addressed).collect()
+        let how = |reference: &Reference| reference.named().map_or(How::Address, |_| How::Reference);
+        let referred = references.map(|reference| (how(&reference), reference.key()));
+        notified.map(|key| (How::Notify, key)).chain(referred).collect()
     } else if event.kind == kinds::EDIT {
         let listed = references.filter_map(Reference::named).map(|key| (How::Reference, key));
         notified.map(|key| (How::Notify, key)).chain(listed).collect()

@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod facts;
 mod filter;
+mod group;
 mod inbox;
 pub mod postgres;
 mod setting;
@@ -23,7 +24,7 @@ mod value;
 mod words;
 
 pub use channel::{Change, Channel, ChannelKind, Member, Reader, Roles};
-pub use copy::{Copied, copy};
+pub use copy::{Copied, Progress, Watch, copy, copy_watched};
 pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::{Filter, Matcher, Tried};

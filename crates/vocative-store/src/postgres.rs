@@ -11,6 +11,7 @@ use crate::channel::{Channel, Member, Reader, Roles};
 use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
+use crate::group::Writer;
 use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
@@ -21,13 +22,16 @@ mod batch;
 mod call;
 mod export;
 mod failure;
+mod password;
 mod read;
 mod row;
 mod schema;
 mod writer;
 
+pub use password::{Passwords, names_password};
+
 use failure::{failed, no_connection};
-use writer::Writer;
+use writer::Appender;
 
 /// Connections of one node.
 const CONNECTIONS: usize = 16;
@@ -35,7 +39,7 @@ const CONNECTIONS: usize = 16;
 /// A store in a PostgreSQL database.
 pub struct Postgres {
     pool: Pool,
-    writer: Writer,
+    writer: Writer<Appender>,
 }
 
 impl Postgres {
@@ -47,18 +51,52 @@ impl Postgres {
     /// it is set to acknowledge what a crash can lose, [`StoreError::NewerSchema`] when a newer release
     /// has written it.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let config: Config = url.parse().map_err(|error| failed(&error))?;
-        let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config, NoTls, manager_config);
-        let pool = Pool::builder(manager).max_size(CONNECTIONS).runtime(Runtime::Tokio1).build();
-        let pool = pool.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Self::open_with(url, &Passwords::default()).await
+    }
+
+    /// [`Postgres::open`], with passwords for an address that names none.
+    ///
+    /// # Errors
+    /// Those of [`Postgres::open`].
+    pub async fn open_with(url: &str, passwords: &Passwords) -> Result<Self, StoreError> {
+        let pool = pool(url, passwords, CONNECTIONS)?;
         schema::migrate(&mut *pool.get().await.map_err(|error| no_connection(&error))?).await?;
-        Ok(Self { writer: Writer::start(pool.clone()), pool })
+        let (writer, work) = Writer::new(Appender(pool.clone()));
+        tokio::spawn(work);
+        Ok(Self { writer, pool })
+    }
+
+    /// What the store holds now, to be read only, while nodes go on writing. For exports and checks.
+    ///
+    /// # Errors
+    /// Those of [`Postgres::open`]; whatever writes answers [`StoreError::ReadOnly`].
+    pub async fn snapshot(url: &str, passwords: &Passwords) -> Result<Self, StoreError> {
+        drop(Self::open_with(url, passwords).await?);
+        // Every statement goes through one connection, and that stays in one transaction.
+        let pool = pool(url, passwords, 1)?;
+        let connection = pool.get().await.map_err(|error| no_connection(&error))?;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT position FROM head";
+        connection.batch_execute(begin).await.map_err(|error| failed(&error))?;
+        drop(connection);
+        let (writer, work) = Writer::new(Appender(pool.clone()));
+        tokio::spawn(work);
+        Ok(Self { writer, pool })
     }
 
     async fn connection(&self) -> Result<deadpool_postgres::Client, StoreError> {
         self.pool.get().await.map_err(|error| no_connection(&error))
     }
+}
+
+fn pool(url: &str, passwords: &Passwords, connections: usize) -> Result<Pool, StoreError> {
+    // What is wrong with an address may be its password, so nothing of it is repeated.
+    let unreadable = |_| StoreError::Unavailable("the address of the database is malformed".to_owned());
+    let mut config: Config = url.parse().map_err(unreadable)?;
+    passwords.fill(&mut config);
+    let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(config, NoTls, manager_config);
+    let pool = Pool::builder(manager).max_size(connections).runtime(Runtime::Tokio1).build();
+    pool.map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
 impl Store for Postgres {

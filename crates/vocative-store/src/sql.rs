@@ -121,7 +121,7 @@ impl Sql {
 }
 
 /// What must hold between tables: each statement counts what breaks it.
-pub(crate) const CHECKS: [(&str, &str); 4] = [
+pub(crate) const CHECKS: [(&str, &str); 6] = [
     (
         "events behind the last position",
         "SELECT COUNT(*) FROM events WHERE position > (SELECT position FROM head)",
@@ -134,6 +134,18 @@ pub(crate) const CHECKS: [(&str, &str); 4] = [
         "tags without an event",
         "SELECT COUNT(*) FROM tags t WHERE NOT EXISTS \
          (SELECT 1 FROM events e WHERE e.position = t.event AND e.deleted = 0)",
+    ),
+    (
+        "events of a channel without its tag",
+        "SELECT COUNT(*) FROM events e WHERE e.deleted = 0 AND e.channel IS NOT NULL AND NOT EXISTS \
+         (SELECT 1 FROM tags t WHERE t.name IN ('h', 'd') AND t.value = e.channel \
+         AND t.created_at = e.created_at AND t.id = e.id)",
+    ),
+    (
+        "messages without a mention row",
+        "SELECT COUNT(*) FROM events e JOIN names n ON n.event = e.position WHERE n.how = 1 \
+         AND n.key <> e.key AND e.kind IN (9, 40002, 45001, 45003) AND NOT EXISTS \
+         (SELECT 1 FROM mentions r WHERE r.item = e.id AND r.recipient = n.key)",
     ),
     (
         "names without an event",

@@ -30,7 +30,7 @@ mod schema;
 mod settings;
 mod writer;
 
-pub use backup::{backup, restore};
+pub use backup::{backup, backup_of, restore};
 
 use pool::Pool;
 use writer::Writer;
@@ -38,9 +38,9 @@ use writer::Writer;
 /// A store in one SQLite file.
 pub struct Sqlite {
     // Fields are dropped in this order: the writer ends before the lock is given up.
-    writer: Writer,
+    writer: Option<Writer>,
     readers: Pool,
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 impl Sqlite {
@@ -55,7 +55,31 @@ impl Sqlite {
         let mut connection = pool::connect(&path)?;
         schema::migrate(&mut connection)?;
         let writer = Writer::start(connection)?;
-        Ok(Self { writer, readers: Pool::new(path), _lock: lock })
+        Ok(Self { writer: Some(writer), readers: Pool::new(path), _lock: Some(lock) })
+    }
+
+    /// What the store in this file holds now, to be read only; beside a process that goes on writing,
+    /// and nothing of the file is changed. For exports and checks: it keeps the log of the file from
+    /// being shortened while it is open.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`], [`StoreError::OlderSchema`] and [`StoreError::NewerSchema`], since
+    /// nothing is brought up, [`StoreError::Damaged`] when the file is no store. Whatever writes
+    /// answers [`StoreError::ReadOnly`].
+    pub fn snapshot(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        if !path.exists() {
+            return Err(StoreError::Missing);
+        }
+        Ok(Self { writer: None, readers: Pool::snapshot(path)?, _lock: None })
+    }
+
+    async fn write<T, F>(&self, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.writer.as_ref().ok_or(StoreError::ReadOnly)?.run(write).await
     }
 }
 
@@ -84,7 +108,7 @@ fn lock(path: &Path) -> Result<Lock, StoreError> {
 
 impl Store for Sqlite {
     fn append(&self, batch: Vec<Entry>) -> Answer<'_, Vec<Outcome>> {
-        Box::pin(self.writer.append(batch))
+        Box::pin(async { self.writer.as_ref().ok_or(StoreError::ReadOnly)?.append(batch).await })
     }
 
     fn event(&self, reader: &Reader, id: EventId) -> Answer<'_, Option<Event>> {
@@ -171,11 +195,11 @@ impl Store for Sqlite {
 
     fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
         let setting = Setting { name: name.to_owned(), value: value.to_vec() };
-        Box::pin(self.writer.run(move |db| settings::set_once(db, &setting).map_err(pool::failed)))
+        Box::pin(self.write(move |db| settings::set_once(db, &setting).map_err(pool::failed)))
     }
 
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
-        Box::pin(self.writer.run(move |db| apply::rebuild(db, after, limit)))
+        Box::pin(self.write(move |db| apply::rebuild(db, after, limit)))
     }
 
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {
@@ -184,7 +208,7 @@ impl Store for Sqlite {
     }
 
     fn import(&self, records: Vec<Record>, head: Position) -> Answer<'_, ()> {
-        Box::pin(self.writer.run(move |db| export::import(db, records, head)))
+        Box::pin(self.write(move |db| export::import(db, records, head)))
     }
 
     fn check(&self) -> Answer<'_, Vec<String>> {

@@ -80,6 +80,25 @@ mod nodes {
         let server = server::Server::start(&["fsync=off"]);
         let opened = Postgres::open(&server.url("postgres")).await;
         assert_eq!(opened.err(), Some(StoreError::NotDurable("fsync is off".to_owned())));
+        let server = server::shared();
+        let database = server.database().await;
+        let url = server.url(&database);
+        // It may be set for the server, for a database, or for whoever connects.
+        for (set, reset) in [
+            (format!("ALTER DATABASE {database} SET synchronous_commit = off"), "ALTER DATABASE _ RESET ALL"),
+            (
+                "CREATE ROLE loser LOGIN SUPERUSER; ALTER ROLE loser SET synchronous_commit = off".to_owned(),
+                "",
+            ),
+        ] {
+            server::execute(&url, &set).await;
+            let user = if reset.is_empty() { "loser@" } else { "postgres@" };
+            let opened = Postgres::open(&url.replace("postgres@", user)).await;
+            let lossy = StoreError::NotDurable("synchronous_commit is off".to_owned());
+            assert_eq!(opened.err(), Some(lossy), "{set}");
+            server::execute(&url, &reset.replace('_', &database)).await;
+        }
+        assert_eq!(Postgres::open(&url).await.err(), None);
         let opened = Postgres::open("postgres://postgres@127.0.0.1:1/none").await;
         assert_eq!(opened.err().map(|error| error.code()), Some("unavailable"));
     }

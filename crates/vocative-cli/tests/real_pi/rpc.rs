@@ -17,9 +17,10 @@ pub(crate) struct Rpc {
 }
 
 impl Rpc {
-    pub(crate) fn start(lab: &Lab) -> Self {
+    pub(crate) fn start(lab: &Lab, arguments: &[&str]) -> Self {
         let mut command = lab.command(&["--mode", "rpc"]);
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child =
+            command.args(arguments).stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (send, events) = mpsc::channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {

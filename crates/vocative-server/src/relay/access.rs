@@ -101,8 +101,22 @@ pub(crate) struct Access {
 
 /// How recent this node's knowledge of what other nodes did is.
 struct Freshness {
-    as_of: watch::Sender<Instant>,
+    seen: watch::Sender<Seen>,
     wanted: Notify,
+}
+
+/// How the store was last read.
+struct Seen {
+    /// Everything that was committed by then is known.
+    as_of: Instant,
+    /// Why it could not be read since.
+    failure: Option<StoreError>,
+}
+
+impl Seen {
+    fn is_recent(&self) -> bool {
+        self.as_of.elapsed() < Access::LEASE
+    }
 }
 
 impl Access {
@@ -114,15 +128,46 @@ impl Access {
 
     /// Knows nothing yet. `is_shared`: whether other nodes write to the same store.
     pub(crate) fn new(store: Arc<dyn Store>, is_shared: bool) -> Self {
+        let seen = Seen { as_of: Instant::now(), failure: None };
         let freshness =
-            is_shared.then(|| Freshness { as_of: watch::Sender::new(Instant::now()), wanted: Notify::new() });
+            is_shared.then(|| Freshness { seen: watch::Sender::new(seen), wanted: Notify::new() });
         Self { store, known: Mutex::default(), changes: AtomicU64::new(0), freshness }
     }
 
     /// A channel as it is now.
+    ///
+    /// # Errors
+    /// What the store says. While it fails nothing is known for certain, and nobody is kept waiting.
     pub(crate) async fn channel(&self, id: &ChannelId) -> Result<Arc<Entry>, StoreError> {
-        self.fresh().await;
+        if let Some(failure) = self.recent(|seen| seen.is_recent() || seen.failure.is_some()).await {
+            return Err(failure);
+        }
         self.as_known(id).await
+    }
+
+    /// Whether a reader with these keys may still see what was put for it on these rights. Waits until that
+    /// is certain, however long the store fails.
+    pub(crate) async fn still_allows(&self, guards: &[Guard], keys: impl Fn() -> Arc<[Key]>) -> bool {
+        if guards.is_empty() {
+            return true;
+        }
+        self.recent(Seen::is_recent).await;
+        for Guard { channel, entry, right } in guards {
+            if entry.is_outdated() {
+                match self.channel(channel).await {
+                    Ok(now) if now.grants(*right, &keys()) => {}
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether these rights are known to be as they were, without asking.
+    pub(crate) fn is_certain(&self, guards: &[Guard]) -> bool {
+        let is_recent =
+            || self.freshness.as_ref().is_none_or(|freshness| freshness.seen.borrow().is_recent());
+        guards.is_empty() || (is_recent() && !guards.iter().any(|guard| guard.entry.is_outdated()))
     }
 
     /// A channel as far as this node has seen; for delivery itself, by which it sees.
@@ -143,10 +188,12 @@ impl Access {
             let mut known = self.lock();
             if self.changes.load(Ordering::Acquire) == before {
                 // Names of channels that do not exist come from strangers, who must not fill the memory.
-                if is_known {
-                    known.insert(id.clone(), Arc::clone(&entry));
-                }
-                return Ok(entry);
+                // Of several that ask at once all get the same entry: only that is told of a change.
+                return Ok(if is_known {
+                    Arc::clone(known.entry(id.clone()).or_insert(entry))
+                } else {
+                    entry
+                });
             }
         }
     }
@@ -160,22 +207,30 @@ impl Access {
         }
     }
 
-    /// Waits until knowledge is as recent as it must be.
-    pub(crate) async fn fresh(&self) {
-        let Some(freshness) = &self.freshness else { return };
-        let is_recent = |as_of: &Instant| as_of.elapsed() < Self::LEASE;
-        if is_recent(&freshness.as_of.borrow()) {
-            return;
+    /// Waits until knowledge is good enough; what it lacks if it is not recent.
+    async fn recent(&self, is_enough: impl Fn(&Seen) -> bool) -> Option<StoreError> {
+        let freshness = self.freshness.as_ref()?;
+        if freshness.seen.borrow().is_recent() {
+            return None;
         }
         freshness.wanted.notify_one();
+        let mut seen = freshness.seen.subscribe();
         // The sender lives as long as this does.
-        let _ = freshness.as_of.subscribe().wait_for(is_recent).await;
+        let seen = seen.wait_for(is_enough).await.ok()?;
+        seen.failure.clone().filter(|_| !seen.is_recent())
     }
 
     /// Everything that was committed by this moment has been seen.
     pub(crate) fn is_fresh_as_of(&self, moment: Instant) {
         if let Some(freshness) = &self.freshness {
-            freshness.as_of.send_replace(moment);
+            freshness.seen.send_replace(Seen { as_of: moment, failure: None });
+        }
+    }
+
+    /// The store cannot be read.
+    pub(crate) fn is_failing(&self, failure: StoreError) {
+        if let Some(freshness) = &self.freshness {
+            freshness.seen.send_modify(|seen| seen.failure = Some(failure));
         }
     }
 
@@ -196,5 +251,61 @@ impl Access {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ChannelId, Arc<Entry>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use vocative::Key;
+    use vocative_store::sqlite::Sqlite;
+    use vocative_store::{
+        Change, Channel, ChannelKind, Entry, Event, EventId, Member, Roles, Store, StoreError, Timestamp,
+    };
+
+    use super::Access;
+
+    async fn store(folder: &std::path::Path) -> Arc<dyn Store> {
+        let store = Sqlite::open(folder.join("store.db")).expect("a store");
+        let id: vocative_store::ChannelId = "secret".parse().expect("a name");
+        let member = Member { key: Key::from_bytes([2; 32]), roles: Roles::new() };
+        let event = Event {
+            id: EventId::from_bytes([1; 32]),
+            key: Key::from_bytes([1; 32]),
+            created_at: Timestamp::from_secs(1),
+            kind: 9007,
+            tags: vec![vec!["h".to_owned(), "secret".to_owned()]],
+            content: String::new(),
+            sig: [0; 64],
+        };
+        let channel = Channel::private(id.clone(), ChannelKind::Stream);
+        let changes = vec![Change::SetChannel(channel), Change::SetMember(id, member)];
+        store.append(vec![Entry { changes, ..Entry::from(event) }]).await.expect("it stores");
+        Arc::new(store)
+    }
+
+    /// Whoever asks while another does would otherwise hold an entry that no change ever reaches.
+    #[tokio::test]
+    async fn all_who_ask_at_once_hear_of_a_change() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let access = Access::new(store(folder.path()).await, false);
+        let id = "secret".parse().expect("a name");
+        let (one, two) = tokio::join!(access.as_known(&id), access.as_known(&id));
+        access.has_changed(&id);
+        assert!(one.expect("an entry").is_outdated() && two.expect("an entry").is_outdated());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_store_that_fails() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let access = Access::new(store(folder.path()).await, true);
+        let id = "secret".parse().expect("a name");
+        let long_ago = std::time::Instant::now().checked_sub(Access::LEASE).expect("it was");
+        access.is_fresh_as_of(long_ago);
+        access.is_failing(StoreError::Full);
+        assert_eq!(access.channel(&id).await.err(), Some(StoreError::Full));
+        access.is_fresh_as_of(std::time::Instant::now());
+        assert!(access.channel(&id).await.is_ok());
     }
 }

@@ -3,25 +3,23 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::extract::ws::{Message, WebSocket, close_code};
 use futures_util::future::BoxFuture;
-use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
+use futures_util::stream::{FuturesUnordered, SplitStream};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use governor::DefaultDirectRateLimiter;
 use tokio::task::JoinSet;
 use vocative_store::{EventId, Filter, Reader, kinds};
 
-use super::access::{Access, Guard};
-use super::answers;
 use super::auth::{self, PublicUrl};
 use super::live::Live;
-use super::outbox::{Item, Outbox};
+use super::outbox::Outbox;
 use super::protocol::{self, Accepted, Reason, Refused, Request};
 use super::state::{Decision, State};
+use super::stored;
 use super::subscriptions::Handle;
+use super::writer::{LAST_WORDS, Pulse, Writer, close};
 use super::{admission, limits};
 
 /// The longest message: a request with many long filters.
@@ -32,16 +30,10 @@ const IN_FLIGHT: usize = 1024;
 const KEYS: usize = 16;
 /// Events with a wrong id or signature before a connection is closed.
 const FORGERIES: u32 = 10;
-/// How often a silent client is asked whether it is there, and how long it has to answer.
-const PING: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what is written to it.
-const STALL: Duration = Duration::from_secs(60);
 /// Requests of one connection that may wait for their answers at once.
 const WAITING: usize = 64;
 /// What the open subscriptions of one connection may take, in bytes.
 const WEIGHT: usize = 4 * 1024 * 1024;
-/// How long a client that is being dropped has to read the last words.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is said where a channel cannot be read, whether it exists or not.
 const UNREADABLE: &str = "this key may not read the channel, or there is none of this name";
@@ -60,113 +52,16 @@ pub(crate) async fn serve(state: Arc<State>, url: PublicUrl, socket: WebSocket, 
     gauge.increment(1.0);
     let outbox = Arc::new(Outbox::new(state.settings.limits.pending_bytes));
     let pulse = Arc::new(Pulse::default());
-    let writer = write(Arc::clone(&state), Arc::clone(&outbox), Arc::clone(&pulse), sink);
+    let writer = Writer::new(Arc::clone(&state), Arc::clone(&outbox), Arc::clone(&pulse), sink);
     let mut connection = Connection::new(state, url, outbox, slot);
     tokio::select! {
+        // Reading may write too, what the socket has taken already: the writer looks first whether it may.
+        biased;
+        () = writer.run() => {}
         () = connection.read(stream, &pulse) => {}
-        () = writer => {}
     }
     connection.end();
     gauge.decrement(1.0);
-}
-
-fn close(code: u16, reason: &'static str) -> Message {
-    Message::Close(Some(CloseFrame { code, reason: reason.into() }))
-}
-
-/// Writes what waits, as long as the client reads.
-async fn write(
-    state: Arc<State>,
-    outbox: Arc<Outbox>,
-    pulse: Arc<Pulse>,
-    mut sink: SplitSink<WebSocket, Message>,
-) {
-    loop {
-        let items = tokio::select! {
-            items = outbox.take() => items,
-            () = tokio::time::sleep(PING) => {
-                if !pulse.ask() {
-                    return;
-                }
-                if sink.send(Message::Ping(Default::default())).await.is_err() {
-                    return;
-                }
-                continue;
-            }
-        };
-        let writing = async {
-            for item in &items {
-                if outbox.is_over() && !is_last_word(item) {
-                    break;
-                }
-                if may_be_written(&state.access, &outbox, item).await {
-                    let fed = sink.feed(Message::text(item.text.clone()));
-                    tokio::time::timeout(STALL, fed).await.map_err(axum::Error::new)??;
-                }
-                outbox.written(item);
-            }
-            tokio::time::timeout(STALL, sink.flush()).await.map_err(axum::Error::new)?
-        };
-        // A reader that takes nothing while it is dropped is not waited for.
-        let written = tokio::select! {
-            written = writing => written.is_ok(),
-            () = outbox.over() => false,
-        };
-        if outbox.is_over() {
-            metrics::counter!("vocative_slow_readers_total").increment(1);
-            let last = async {
-                for item in outbox.take().await {
-                    sink.send(Message::text(item.text)).await?;
-                }
-                sink.send(close(close_code::POLICY, "the connection reads too slowly")).await
-            };
-            let _ = tokio::time::timeout(LAST_WORDS, last).await;
-            return;
-        }
-        if !written {
-            return;
-        }
-    }
-}
-
-fn is_last_word(item: &Item) -> bool {
-    item.text.starts_with("[\"NOTICE\"")
-}
-
-/// Whether its reader may still see what was put for it. What a key may read can change while an event
-/// waits; nothing is written on a right that is gone.
-async fn may_be_written(access: &Access, outbox: &Outbox, item: &Item) -> bool {
-    if item.guards.is_empty() {
-        return true;
-    }
-    access.fresh().await;
-    for Guard { channel, entry, right } in item.guards.iter() {
-        if entry.is_outdated() {
-            match access.channel(channel).await {
-                Ok(now) if now.grants(*right, &outbox.keys()) => {}
-                _ => return false,
-            }
-        }
-    }
-    true
-}
-
-/// Whether a client answers.
-#[derive(Debug, Default)]
-struct Pulse {
-    is_awaited: AtomicBool,
-}
-
-impl Pulse {
-    /// Something came.
-    fn heard(&self) {
-        self.is_awaited.store(false, Ordering::Release);
-    }
-
-    /// It is asked. `false` when nothing came since it was asked before.
-    fn ask(&self) -> bool {
-        !self.is_awaited.swap(true, Ordering::AcqRel)
-    }
 }
 
 struct Connection {
@@ -182,7 +77,7 @@ struct Connection {
     requests: DefaultDirectRateLimiter,
     proofs: DefaultDirectRateLimiter,
     forgeries: u32,
-    _slot: limits::Slot,
+    slot: limits::Slot,
 }
 
 /// A subscription of a connection.
@@ -208,7 +103,7 @@ impl Connection {
             requests,
             proofs,
             forgeries: 0,
-            _slot: slot,
+            slot,
         }
     }
 
@@ -291,7 +186,7 @@ impl Connection {
             self.answer(&id, &Err(refused));
             return self.forged();
         }
-        if !self.state.limiter.may_publish(event.key) {
+        if !self.state.limiter.may_publish(event.key, &self.outbox.keys(), self.slot.address()) {
             let refused = Refused::new(Reason::RateLimited, "this key publishes too often; wait a second");
             self.answer(&id, &Err(refused));
             return true;
@@ -306,8 +201,15 @@ impl Connection {
             Err(refused) => self.answer(&id, &Err(refused)),
             Ok(Decision::Admitted(admitted)) => {
                 let state = Arc::clone(&self.state);
-                let storing = async move { (id, state.commit(admitted, &keys).await) };
-                self.storing.push(storing.boxed());
+                let storing = async move { state.commit(admitted, &keys).await };
+                self.storing.push(if depends {
+                    // What follows from a change happens whether or not the client stays.
+                    let storing = tokio::spawn(storing);
+                    let failed = |_| Err(Refused::new(Reason::Error, "the node could not finish this"));
+                    async move { (id, storing.await.unwrap_or_else(failed)) }.boxed()
+                } else {
+                    async move { (id, storing.await) }.boxed()
+                });
                 if depends {
                     self.settle().await;
                 }
@@ -408,7 +310,7 @@ impl Connection {
             if live.is_closed() {
                 return;
             }
-            if let Err(refused) = answers::stored(&state, &reader, &filters, &live).await {
+            if let Err(refused) = stored::show(&state, &reader, &filters, &live).await {
                 live.close(Some(&refused.to_string()));
                 state.unsubscribe(handle);
             }
@@ -455,17 +357,4 @@ fn named_channels(filter: &Filter) -> impl Iterator<Item = &str> {
     };
     let by_d = filter.kinds.as_ref().is_some_and(describes).then(|| filter.tags.get(&'d')).flatten();
     filter.tags.get(&'h').into_iter().chain(by_d).flatten().map(String::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Pulse;
-
-    #[test]
-    fn a_client_that_answers_nothing_is_gone() {
-        let pulse = Pulse::default();
-        assert!(pulse.ask(), "it has not been asked before");
-        pulse.heard();
-        assert!(pulse.ask() && !pulse.ask());
-    }
 }

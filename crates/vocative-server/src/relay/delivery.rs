@@ -32,6 +32,7 @@ pub(crate) async fn run(state: Arc<State>) {
                     tracing::error!(code = error.code(), %error, "new events cannot be read; trying again");
                 }
                 is_failing = true;
+                state.access.is_failing(error);
                 metrics::gauge!("vocative_delivery_failing").set(1.0);
             }
         }

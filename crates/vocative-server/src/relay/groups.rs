@@ -287,11 +287,11 @@ pub(crate) async fn describe(state: &State, id: &ChannelId) -> Result<(), Refuse
             return Ok(());
         }
         for outcome in state.append(entries).await? {
-            // A newer one of another node is looked at again; what can never be stored is not tried again.
+            // Another node was faster; what it wrote is looked at next.
             if let Outcome::Refused(refusal) = outcome
                 && !matches!(refusal, Refusal::Superseded { .. })
             {
-                return Err(Refused::new(Reason::Error, format!("a description: {refusal}")));
+                return Err(Refused::new(Reason::Error, refusal.to_string()));
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::settings::Limits;
 
 /// What a node counts.
 pub(crate) struct Limiter {
-    events: DefaultKeyedRateLimiter<[u8; 32]>,
+    events: DefaultKeyedRateLimiter<([u8; 32], Option<IpAddr>)>,
     requests: DefaultKeyedRateLimiter<[u8; 32]>,
     requests_quota: Quota,
     connections: PerAddress,
@@ -30,6 +30,13 @@ pub(crate) struct PerAddress {
 pub(crate) struct Slot {
     address: IpAddr,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Slot {
+    /// Whose it is.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
+    }
 }
 
 impl PerAddress {
@@ -73,10 +80,12 @@ impl Limiter {
         }
     }
 
-    /// Whether a key may publish one more event now. It is asked after the signature has been verified,
-    /// so that nobody uses up what another key may.
-    pub(crate) fn may_publish(&self, key: Key) -> bool {
-        self.events.check_key(key.as_bytes()).is_ok()
+    /// Whether one more event of a key may be published now. It is asked after the signature has been
+    /// verified. Whoever has not proven the key is counted by address, so that nobody uses up what another
+    /// key may, by sending its events again.
+    pub(crate) fn may_publish(&self, key: Key, proven: &[Key], address: IpAddr) -> bool {
+        let from = (!proven.contains(&key)).then(|| counted(address));
+        self.events.check_key(&(*key.as_bytes(), from)).is_ok()
     }
 
     /// Whether one more request may be made now: by the key, or on a connection without one.
@@ -130,9 +139,10 @@ mod tests {
         let limits = Limits { events_per_second: 2, connections_per_address: 1, ..Limits::default() };
         let limiter = Limiter::new(&limits);
         let (ann, bob) = (Key::from_bytes([1; 32]), Key::from_bytes([2; 32]));
-        let published = [ann, ann, ann, bob].map(|key| limiter.may_publish(key));
-        assert_eq!(published, [true, true, false, true]);
         let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let published = [ann, ann, ann, bob].map(|key| limiter.may_publish(key, &[bob], home));
+        assert_eq!(published, [true, true, false, true]);
+        assert!(limiter.may_publish(ann, &[ann], home), "who has proven the key is not stopped by others");
         let first = limiter.connect(home);
         assert!(first.is_some() && limiter.connect(home).is_none());
         drop(first);

@@ -130,11 +130,6 @@ impl Live {
         self.after
     }
 
-    /// The keys of its reader.
-    pub(crate) fn keys(&self) -> Arc<[Key]> {
-        self.outbox.keys()
-    }
-
     /// Waits until there is room for stored events. `false` when none are wanted any more.
     pub(crate) async fn has_room(&self) -> bool {
         self.outbox.room().await;

@@ -33,7 +33,10 @@ impl Item {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: Mutex<VecDeque<Item>>,
+    /// Bytes of everything that is held for the reader.
     pending: AtomicUsize,
+    /// Bytes of what of it is to be written now.
+    queued: AtomicUsize,
     limit: usize,
     is_over: AtomicBool,
     filled: Notify,
@@ -50,6 +53,7 @@ impl Outbox {
         Self {
             queue: Mutex::default(),
             pending: AtomicUsize::new(0),
+            queued: AtomicUsize::new(0),
             limit,
             is_over: AtomicBool::new(false),
             filled: Notify::new(),
@@ -81,6 +85,7 @@ impl Outbox {
         if self.is_over.load(Ordering::Acquire) || !self.reserve(item.cost()) {
             return;
         }
+        self.queued.fetch_add(item.cost(), Ordering::AcqRel);
         self.lock().push_back(item);
         self.filled.notify_one();
     }
@@ -97,10 +102,7 @@ impl Outbox {
 
     /// Counts them no more.
     pub(crate) fn release(&self, bytes: usize) {
-        let before = self.pending.fetch_sub(bytes, Ordering::AcqRel);
-        if before - bytes < Self::ROOM {
-            self.emptied.notify_waiters();
-        }
+        self.pending.fetch_sub(bytes, Ordering::AcqRel);
     }
 
     fn drop_reader(&self) {
@@ -116,12 +118,13 @@ impl Outbox {
         }
     }
 
-    /// Waits until the reader has taken most of what is there, or has been dropped.
+    /// Waits until the reader has taken most of what is there to be written, or has been dropped. What is kept
+    /// until an answer is complete does not count: it waits for whoever waits here.
     pub(crate) async fn room(&self) {
         loop {
             let mut emptied = std::pin::pin!(self.emptied.notified());
             emptied.as_mut().enable();
-            if self.is_over() || self.pending.load(Ordering::Acquire) < Self::ROOM {
+            if self.is_over() || self.queued.load(Ordering::Acquire) < Self::ROOM {
                 return;
             }
             emptied.await;
@@ -145,7 +148,7 @@ impl Outbox {
         loop {
             let mut emptied = std::pin::pin!(self.emptied.notified());
             emptied.as_mut().enable();
-            if self.is_over() || self.pending.load(Ordering::Acquire) == 0 {
+            if self.is_over() || self.queued.load(Ordering::Acquire) == 0 {
                 return;
             }
             emptied.await;
@@ -171,6 +174,10 @@ impl Outbox {
     /// A message has been written, or passed over.
     pub(crate) fn written(&self, item: &Item) {
         self.release(item.cost());
+        let before = self.queued.fetch_sub(item.cost(), Ordering::AcqRel);
+        if before - item.cost() < Self::ROOM {
+            self.emptied.notify_waiters();
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Item>> {
@@ -180,7 +187,22 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::Outbox;
+
+    /// What comes while an answer is written is kept for its end, which would otherwise never come.
+    #[test]
+    fn what_is_kept_takes_no_room() {
+        let outbox = Outbox::new(8 * Outbox::ROOM);
+        assert!(outbox.reserve(2 * Outbox::ROOM));
+        assert!(outbox.room().now_or_never().is_some());
+        outbox.push("a".repeat(Outbox::ROOM));
+        assert!(outbox.room().now_or_never().is_none());
+        let taken = outbox.take().now_or_never().expect("something waits");
+        taken.iter().for_each(|item| outbox.written(item));
+        assert!(outbox.room().now_or_never().is_some());
+    }
 
     #[tokio::test]
     async fn a_reader_for_whom_too_much_waits_gets_a_notice_and_no_more() {

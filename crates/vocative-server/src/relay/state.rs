@@ -11,13 +11,13 @@ use vocative_store::{
 };
 
 use super::access::Access;
-use super::admission::{self, Admitted};
-use super::answers;
+use super::admission::{self, Admitted, ChannelChange};
 use super::groups;
 use super::identity::Identity;
 use super::limits::Limiter;
 use super::live::Live;
 use super::protocol::{Accepted, Reason, Refused};
+use super::stored;
 use super::subscriptions::{Handle, Subscriptions};
 use crate::bus::Bus;
 use crate::settings::Settings;
@@ -58,7 +58,7 @@ impl State {
             subscriptions: Mutex::default(),
             delivered: AtomicU64::new(head),
             known: AtomicU64::new(head),
-            pieces: Semaphore::new(answers::PIECES),
+            pieces: Semaphore::new(stored::PIECES),
             stopping: watch::Sender::new(false),
             settings,
             store,
@@ -117,9 +117,15 @@ impl State {
     /// now.
     pub(crate) async fn admit(&self, event: Event, keys: &[Key]) -> Result<Decision, Refused> {
         let id = event.id;
+        let changes = (9000..=9022).contains(&event.kind).then(|| admission::named_channel(&event));
         match admission::admit(self, event, keys, self.now()).await {
             Ok(admitted) => Ok(Decision::Admitted(admitted)),
-            Err(_) if self.is_stored(id).await? => Ok(Decision::Stored),
+            Err(_) if self.is_stored(id).await? => {
+                if let Some(Ok(Some(channel))) = changes {
+                    self.follow(&ChannelChange { channel, takes_rights: true }).await;
+                }
+                Ok(Decision::Stored)
+            }
             Err(refused) => Err(refused),
         }
     }
@@ -159,27 +165,31 @@ impl State {
             .into_iter()
             .next()
             .ok_or_else(|| Refused::new(Reason::Error, "the store did not say what became of the event"))?;
-        if let Some(change) = &changes {
-            self.access.has_changed(&change.channel);
-        }
         let accepted = match outcome {
             Outcome::Stored(_) => Accepted::Stored,
-            Outcome::Duplicate => return Ok(Some(Accepted::Duplicate)),
+            Outcome::Duplicate => Accepted::Duplicate,
             Outcome::Refused(Refusal::Outdated) => return Ok(None),
             Outcome::Refused(refusal) => return Err(refused(&refusal)),
         };
         if let Some(change) = changes {
-            let (described, ()) = tokio::join!(groups::describe(self, &change.channel), async {
-                if change.takes_rights {
-                    self.access.fence().await;
-                }
-            });
-            if let Err(failure) = described {
-                // The event is stored; its answer must say so. The next change describes this one too.
-                tracing::error!(channel = ?change.channel, %failure, "a channel's description is behind");
-            }
+            self.follow(&change).await;
         }
         Ok(Some(accepted))
+    }
+
+    /// Sees to what follows from a change of a channel. For one that was stored before too: who stored it
+    /// may be in the midst of this, or have ended before it came to it.
+    async fn follow(&self, change: &ChannelChange) {
+        self.access.has_changed(&change.channel);
+        let (described, ()) = tokio::join!(groups::describe(self, &change.channel), async {
+            if change.takes_rights {
+                self.access.fence().await;
+            }
+        });
+        if let Err(failure) = described {
+            // The event is stored; its answer must say so. The next change describes this one too.
+            tracing::error!(channel = ?change.channel, %failure, "a channel's description is behind");
+        }
     }
 
     /// Stores entries and wakes whoever delivers.

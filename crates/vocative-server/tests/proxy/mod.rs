@@ -24,10 +24,17 @@ pub enum Link {
     Silent,
 }
 
+/// The link, and how often it was cut: a cut ends what is open even if the link is joined again at once.
+#[derive(Clone, Copy)]
+struct Network {
+    link: Link,
+    cuts: usize,
+}
+
 /// A proxy in front of one address. Dropping it cuts it for ever.
 pub struct Proxy {
     address: SocketAddr,
-    link: Arc<watch::Sender<Link>>,
+    link: Arc<watch::Sender<Network>>,
     opened: watch::Receiver<usize>,
     accepting: JoinHandle<()>,
 }
@@ -36,7 +43,7 @@ impl Proxy {
     pub async fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let link = Arc::new(watch::Sender::new(Link::Joined));
+        let link = Arc::new(watch::Sender::new(Network { link: Link::Joined, cuts: 0 }));
         let (count, opened) = watch::channel(0);
         let accepting = tokio::spawn({
             let link = Arc::clone(&link);
@@ -51,7 +58,10 @@ impl Proxy {
     }
 
     pub fn set(&self, link: Link) {
-        self.link.send_replace(link);
+        self.link.send_modify(|network| {
+            network.link = link;
+            network.cuts += usize::from(link == Link::Cut);
+        });
     }
 
     /// How many connections were opened to it so far.
@@ -67,17 +77,19 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.accepting.abort();
-        self.link.send_replace(Link::Cut);
+        self.set(Link::Cut);
     }
 }
 
 /// Carries one connection until one end closes it or the link is cut.
-async fn connection(client: TcpStream, server: SocketAddr, link: watch::Receiver<Link>) {
+async fn connection(client: TcpStream, server: SocketAddr, link: watch::Receiver<Network>) {
     let mut cut = link.clone();
-    let cut = async { drop(cut.wait_for(|link| *link == Link::Cut).await) };
+    let before = cut.borrow().cuts;
+    let is_cut = |network: &Network| network.link == Link::Cut || network.cuts > before;
+    let cut = async { drop(cut.wait_for(is_cut).await) };
     let carry = async {
         let mut joined = link.clone();
-        drop(joined.wait_for(|link| *link == Link::Joined).await);
+        drop(joined.wait_for(|network| network.link == Link::Joined).await);
         let Ok(server) = TcpStream::connect(server).await else { return };
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
@@ -88,7 +100,7 @@ async fn connection(client: TcpStream, server: SocketAddr, link: watch::Receiver
     select(pin!(cut), pin!(carry)).await;
 }
 
-async fn pump<R, W>(mut from: R, mut to: W, mut link: watch::Receiver<Link>) -> io::Result<()>
+async fn pump<R, W>(mut from: R, mut to: W, mut link: watch::Receiver<Network>) -> io::Result<()>
 where
     R: AsyncReadExt + Unpin,
     W: AsyncWriteExt + Unpin,
@@ -96,7 +108,7 @@ where
     let mut bytes = [0; 4096];
     loop {
         let count = from.read(&mut bytes).await?;
-        drop(link.wait_for(|link| *link == Link::Joined).await);
+        drop(link.wait_for(|network| network.link == Link::Joined).await);
         if count == 0 {
             return Ok(());
         }

@@ -87,3 +87,18 @@ async fn a_flood_of_what_is_not_understood_does_not_end_in_memory() {
     soon("the end of the connection", flood).await;
     while let Some(Ok(_)) = soon("the end", client.socket.next()).await {}
 }
+
+/// Whoever sends someone's events again and again uses up nothing of what that key may.
+#[tokio::test]
+async fn a_flood_of_replayed_events_does_not_silence_their_author() {
+    let Community { node, ann, .. } = Community::with(|settings| settings.limits.events_per_second = 4).await;
+    let (mut stranger, mut author) = (node.connect().await, node.connect_as(&ann).await);
+    let message = ann.event(9, &[&["h", "open"]], "once");
+    author.store(&message).await;
+    let mut last = String::new();
+    for _ in 0..40 {
+        last = stranger.publish(&message).await.1;
+    }
+    assert!(last.starts_with("rate-limited:"), "{last}");
+    author.store(&ann.event(9, &[&["h", "open"]], "twice")).await;
+}

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 use vocative_server::Server;
 use vocative_server::bus::{Bus, Local};
 use vocative_server::settings::Settings;
@@ -156,6 +156,17 @@ pub struct Client {
 impl Client {
     pub async fn connect(url: &str) -> Self {
         let (socket, _) = soon("a connection", connect_async(url)).await.expect("it connects");
+        Self::greeted(socket, url).await
+    }
+
+    /// A client on a connection that the test has made.
+    pub async fn over(stream: TcpStream, url: &str) -> Self {
+        let stream = MaybeTlsStream::Plain(stream);
+        let (socket, _) = soon("a connection", client_async(url, stream)).await.expect("it connects");
+        Self::greeted(socket, url).await
+    }
+
+    async fn greeted(socket: WebSocketStream<MaybeTlsStream<TcpStream>>, url: &str) -> Self {
         let mut client =
             Self { socket, challenge: String::new(), url: url.to_owned(), aside: VecDeque::new() };
         let challenge = client.wait(|message| message[0] == "AUTH").await;
@@ -169,6 +180,19 @@ impl Client {
 
     pub async fn send_text(&mut self, text: &str) {
         self.socket.send(Message::text(text)).await.expect("it takes messages");
+    }
+
+    /// Sends, unless the relay has closed the connection.
+    pub async fn try_send(&mut self, message: &Value) -> bool {
+        self.socket.send(Message::text(message.to_string())).await.is_ok()
+    }
+
+    /// The connection itself, for whoever reads bytes. What was received and not read yet is lost.
+    pub fn into_stream(self) -> TcpStream {
+        match self.socket.into_inner() {
+            MaybeTlsStream::Plain(stream) => stream,
+            _ => panic!("the connection is not encrypted"),
+        }
     }
 
     /// The next message; nothing when the relay has closed the connection.

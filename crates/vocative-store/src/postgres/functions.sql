@@ -150,7 +150,8 @@ BEGIN
                 SELECT position, id, created_at INTO v_old FROM events WHERE address = a_addresses[i];
                 IF FOUND THEN
                     IF v_old.created_at > a_times[i]
-                        OR (v_old.created_at = a_times[i] AND v_old.id < a_ids[i])
+                        OR (v_old.created_at = a_times[i]
+                            AND (v_old.id < a_ids[i] OR a_kinds[i] BETWEEN 39000 AND 39003))
                     THEN
                         o_code := 3;
                         o_other := v_old.id;

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::sql::MENTION_ROWS;
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("settings.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("version_2.sql")];
 
 /// The functions, made again with every release that has a migration.
 const FUNCTIONS: &str = include_str!("functions.sql");

@@ -28,14 +28,15 @@ counting AS (
     WHERE place = 1
 ),
 named AS (
-    SELECT m.id AS item, n.key AS recipient, m.id AS by_event, m.key AS actor, m.created_at AS at, m.channel,
+    SELECT m.id AS item, m.position AS message, n.key AS recipient, m.id AS by_event, m.key AS actor,
+        m.created_at AS at, m.channel,
         CASE WHEN EXISTS (SELECT 1 FROM names o WHERE o.event = m.position AND o.how = 3 AND o.key = n.key)
              THEN 1 ELSE 0 END AS why,
         m.deleted AS deleted
     FROM message m JOIN names n ON n.event = m.position
     WHERE n.how = 1 AND n.key <> m.key
     UNION ALL
-    SELECT item, recipient, id, key, created_at, channel, 2,
+    SELECT item, message, recipient, id, key, created_at, channel, 2,
         CASE WHEN gone = 1 OR living = 0 THEN 1 ELSE 0 END
     FROM (SELECT e.item, e.message, n.key AS recipient, e.id, e.key, e.created_at, e.channel, e.gone,
               SUM(1 - e.deleted) OVER (PARTITION BY e.item, n.key) AS living,
@@ -48,8 +49,13 @@ named AS (
 )
 INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)
 SELECT r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why,
-    CASE WHEN r.why <> 1 AND c.snapshot = 1 AND NOT EXISTS (
-        SELECT 1 FROM names n WHERE n.event = c.position AND n.how IN (1, 2) AND n.key = r.recipient)
-    THEN 1 ELSE 0 END,
+    -- Whom the message names with the edit that counts laid over it (X-10, H-1): behind the marker the
+    -- edit's list alone, without it whomever the message names in any way and whom the edit notifies.
+    CASE WHEN c.item IS NULL OR r.why = 1 OR EXISTS (
+            SELECT 1 FROM names n
+            WHERE n.event = c.position AND n.how = 1 + c.snapshot AND n.key = r.recipient)
+        OR (c.snapshot = 0 AND EXISTS (
+            SELECT 1 FROM names n WHERE n.event = r.message AND n.how IN (1, 2, 3) AND n.key = r.recipient))
+    THEN 0 ELSE 1 END,
     r.deleted
 FROM named r LEFT JOIN counting c ON c.item = r.item

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::pool::{connect_reader, failed, of_io};
+use super::Sqlite;
+use super::pool::{connect_reader, create, failed, of_io};
+use crate::copy::{Copied, Watch, copy_watched};
 use crate::error::StoreError;
+use crate::store::Store;
 
 /// Copies the store in `from` to the new file `to`, while it is in use, by this process or another.
 /// The copy is what was committed when it began. It is checked and synced before it gets its name.
@@ -19,7 +22,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Exists);
     }
     if !from.exists() {
-        return Err(StoreError::Unavailable("there is no such file".to_owned()));
+        return Err(StoreError::Missing);
     }
     let source = connect_reader(from)?;
     let partial = beside(to);
@@ -39,6 +42,37 @@ pub fn restore(backup_file: &Path, to: &Path) -> Result<(), StoreError> {
     backup(backup_file, to)
 }
 
+/// Makes the new file `to` a backup of a store that is no file: a verified copy of what it holds. The
+/// store is one that does not change meanwhile, such as [`crate::postgres::Postgres::snapshot`].
+///
+/// # Errors
+/// [`StoreError::Exists`] when `to` is there, and what [`crate::copy`] answers.
+pub async fn backup_of(from: &dyn Store, to: &Path, watch: Watch<'_>) -> Result<Copied, StoreError> {
+    if to.exists() {
+        return Err(StoreError::Exists);
+    }
+    let partial = beside(to);
+    drop(fs::remove_file(&partial));
+    let made = async {
+        let copy = Sqlite::open(&partial)?;
+        let copied = copy_watched(from, &copy, watch).await?;
+        drop(copy);
+        let file = Connection::open(&partial).map_err(failed)?;
+        file.execute_batch("PRAGMA journal_mode = DELETE").map_err(failed)?;
+        drop(file);
+        publish(&partial, to)?;
+        Ok(copied)
+    }
+    .await;
+    for made in ["", "-wal", "-shm"] {
+        let mut name = partial.as_os_str().to_owned();
+        name.push(made);
+        drop(fs::remove_file(name));
+    }
+    drop(fs::remove_file(partial.with_extension("lock")));
+    made
+}
+
 fn beside(to: &Path) -> PathBuf {
     let mut name = to.as_os_str().to_owned();
     name.push(".partial");
@@ -47,6 +81,7 @@ fn beside(to: &Path) -> PathBuf {
 
 fn copy_pages(source: &Connection, partial: &Path) -> Result<(), StoreError> {
     drop(fs::remove_file(partial));
+    create(partial)?;
     let mut copy = Connection::open(partial).map_err(failed)?;
     // All pages in one step: a step reads from one snapshot, and does not stop the writer. Many steps
     // would begin again whenever something is committed between them.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::Semaphore;
 
 use crate::error::StoreError;
@@ -15,6 +15,7 @@ const READERS: usize = 8;
 
 /// Opens a connection that may write.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    create(path)?;
     let db = Connection::open(path).map_err(failed)?;
     db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
     db.set_prepared_statement_cache_capacity(128);
@@ -24,6 +25,19 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     )
     .map_err(failed)?;
     Ok(db)
+}
+
+/// Makes an empty file that nobody else may read, unless there is one: a store holds the relay's key.
+/// SQLite gives the files that it makes beside it the same rights.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(of_io(&error)),
+        _ => Ok(()),
+    }
 }
 
 /// Connections for reading, opened when first needed and kept.
@@ -41,6 +55,17 @@ impl Pool {
     pub(super) fn new(path: PathBuf) -> Self {
         let idle = Idle { path, connections: Mutex::new(Vec::new()) };
         Self { idle: Arc::new(idle), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// A single connection, which sees what is committed now and nothing that comes later.
+    pub(super) fn snapshot(path: PathBuf) -> Result<Self, StoreError> {
+        let db = connect_reader(&path)?;
+        super::schema::is_current(&db)?;
+        // A transaction sees what stands when it first reads.
+        db.execute_batch("BEGIN").map_err(failed)?;
+        db.query_row("SELECT position FROM head", [], |_| Ok(())).map_err(failed)?;
+        let idle = Idle { path, connections: Mutex::new(vec![db]) };
+        Ok(Self { idle: Arc::new(idle), permits: Arc::new(Semaphore::new(1)) })
     }
 
     /// Runs a read on a thread that may block.
@@ -76,12 +101,36 @@ impl Idle {
 
 /// Opens a connection that cannot write.
 pub(super) fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
-    let db = Connection::open(path).map_err(failed)?;
+    let db = if is_frozen(path) { open_frozen(path) } else { Connection::open(path) }.map_err(failed)?;
     db.busy_timeout(Duration::from_secs(10)).map_err(failed)?;
     db.set_prepared_statement_cache_capacity(128);
     let pragmas = "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;";
     db.execute_batch(pragmas).map_err(failed)?;
     Ok(db)
+}
+
+/// Whether the file is complete and nobody can change it: on a read-only file system, with no log.
+fn is_frozen(path: &Path) -> bool {
+    let opened = std::fs::File::options().write(true).open(path);
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    !has_log && opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Opens a file that nobody can change without the files beside it that SQLite would have to make.
+fn open_frozen(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte))
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    Connection::open_with_flags(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 /// What an error of SQLite means for whoever asked.

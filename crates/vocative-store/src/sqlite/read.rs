@@ -48,8 +48,9 @@ pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
 }
 
 pub(super) fn events_after(db: &Connection, after: Position, limit: usize) -> rusqlite::Result<Vec<Placed>> {
-    let snapshot = db.unchecked_transaction()?;
-    let mut statement = snapshot.prepare_cached(&format!(
+    // Within a snapshot there is one already.
+    let _transaction = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
+    let mut statement = db.prepare_cached(&format!(
         "SELECT {EVENT}, e.channel FROM events e WHERE e.position > ?1 AND e.deleted = 0 \
          ORDER BY e.position LIMIT ?2"
     ))?;
@@ -63,7 +64,7 @@ pub(super) fn events_after(db: &Connection, after: Position, limit: usize) -> ru
     let bounds = params![signed(after.get()), signed(limit as u64)];
     let mut placed: Vec<Placed> = statement.query_map(bounds, read)?.collect::<Result<_, _>>()?;
     for deletion in placed.iter_mut().filter(|placed| placed.event.kind == kinds::DELETION) {
-        add_targets(&snapshot, deletion)?;
+        add_targets(db, deletion)?;
     }
     Ok(placed)
 }

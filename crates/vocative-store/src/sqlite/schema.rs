@@ -6,7 +6,19 @@ use super::pool::failed;
 use crate::error::StoreError;
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("settings.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("version_2.sql")];
+
+/// Whether the store has the version of this release, for whoever may not bring it up.
+pub(super) fn is_current(db: &Connection) -> Result<(), StoreError> {
+    let version = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
+    let found: i64 = db.query_row(version, [], |row| row.get(0)).map_err(failed)?;
+    let known = MIGRATIONS.len() as i64;
+    match found.cmp(&known) {
+        std::cmp::Ordering::Less => Err(StoreError::OlderSchema { found, known }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(StoreError::NewerSchema { found, known }),
+    }
+}
 
 /// Brings the store to the latest version.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {

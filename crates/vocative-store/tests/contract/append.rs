@@ -92,6 +92,12 @@ pub async fn the_latest_version_is_kept<B: Backend>() {
     append_stored(&*store, &other).await;
     let all = query(&*store, &Reader::Server, &Filter::default()).await;
     assert_eq!(all, [second.id, low.id, other.id]);
+    // Of the relay's own descriptions the first stands: the time of the next is later.
+    let (a, b) =
+        (event(3, 39_000, 5, &["d x".to_owned()], "a"), event(3, 39_000, 5, &["d x".to_owned()], "b"));
+    let (first_said, then) = if a.id < b.id { (b, a) } else { (a, b) };
+    append_stored(&*store, &first_said).await;
+    assert_eq!(code(&append(&*store, &then).await), "superseded");
 }
 
 pub async fn a_deletion_blocks<B: Backend>() {

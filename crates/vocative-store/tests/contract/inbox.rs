@@ -73,7 +73,7 @@ pub async fn edits_add_and_retract<B: Backend>() {
     assert_eq!(state(2).await, Some((Why::Mention, 10, false, false)));
     assert_eq!(state(3).await, Some((Why::AddedByEdit, 20, true, false)));
     // Someone else's edit, and one of another channel, count for nothing.
-    append_stored(&*store, &edit(5, 40, &[p(6)])).await;
+    append_stored(&*store, &edit(5, 40, &[p(6), refer(6)])).await;
     append_stored(&*store, &event(1, 40_003, 41, &[h("d"), e(&message), p(6)], "")).await;
     assert_eq!(state(6).await, None);
     // Until 5 is the owner of the agent that wrote the message.

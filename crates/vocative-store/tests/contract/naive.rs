@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use vocative::wire::{Reference, has_snapshot, recipient};
+use vocative::history::identity_keys;
+use vocative::wire::{Reference, recipient};
 use vocative::{Key, edit};
 use vocative_store::{Event, EventId, Keeping, MentionRow, Why};
 
@@ -35,6 +36,21 @@ fn deletes(deletion: &Event, event: &Event) -> bool {
     let own = deletion.kind == 5 && deletion.key == event.key && (by_id || (by_address && is_in_time));
     let here = deletion.kind == 9005 && by_id && channel(deletion).is_some();
     !DELETIONS.contains(&event.kind) && (own || (here && channel(deletion) == channel(event)))
+}
+
+fn recipients(event: &Event) -> Vec<Key> {
+    event.tags.iter().filter_map(|tag| recipient(tag)).collect()
+}
+
+/// The edit that counts, as the engine ranks them.
+fn counting<'e>(message: &Event, owner: Option<Key>, edits: &[&'e Event]) -> Option<&'e Event> {
+    let ids: Vec<String> = edits.iter().map(|edit| edit.id.to_string()).collect();
+    let ranked = edits.iter().zip(&ids).map(|(edit, id)| edit::EditEvent {
+        id,
+        author: edit.key,
+        created_at: edit.created_at.as_secs(),
+    });
+    edit::counting(message.key, owner, ranked).map(|at| edits[at])
 }
 
 impl Naive {
@@ -87,28 +103,31 @@ impl Naive {
 
     fn rows_of(&self, message: &Event, is_gone: bool) -> Vec<MentionRow> {
         let owner = self.owner(message.key);
+        // Who may edit is the engine's to say: an edit that could not count alone is none.
         let is_edit = |edit: &&(Event, bool)| {
             edit.0.kind == 40_003
                 && edit.0.values("e").next() == Some(&message.id.to_string())
                 && channel(&edit.0) == channel(message)
-                && (edit.0.key == message.key || Some(edit.0.key) == owner)
+                && counting(message, owner, &[&edit.0]).is_some()
         };
         let mut edits: Vec<&(Event, bool)> = self.kept.iter().filter(is_edit).collect();
         edits.sort_by_key(|(edit, _)| (edit.created_at, edit.id));
         let alive: Vec<&Event> = edits.iter().filter(|(_, gone)| !gone).map(|(edit, _)| edit).collect();
-        let texts: Vec<String> = alive.iter().map(|edit| edit.id.to_string()).collect();
-        let ranked = alive.iter().zip(&texts).map(|(e, id)| edit::EditEvent {
-            id,
-            author: e.key,
-            created_at: e.created_at.as_secs(),
-        });
-        let counting = edit::counting(message.key, owner, ranked).map(|at| alive[at]);
-        let counting = counting.filter(|edit| has_snapshot(&edit.tags));
+        let counting = counting(message, owner, &alive);
+        // Whom the message names as it is shown now (X-10, H-1).
+        let named = counting.map(|edit| identity_keys(&edit::overlay(&message.tags, &edit.tags)));
 
         let mut rows: Vec<MentionRow> = Vec::new();
         let sources = [(message, is_gone)].into_iter().chain(edits.iter().map(|(e, gone)| (e, *gone)));
         for (by, gone) in sources {
-            for key in by.tags.iter().filter_map(|tag| recipient(tag)) {
+            let notified = recipients(by);
+            // Whom an edit adds is the engine's to say too.
+            let notified = if by.id == message.id {
+                notified
+            } else {
+                edit::added_on_edit(&recipients(message), &notified, by.key)
+            };
+            for key in notified {
                 let row = rows.iter_mut().find(|row| row.recipient == key);
                 if let Some(row) = row {
                     // Added by several edits: gone only if all of them are.
@@ -139,12 +158,8 @@ impl Naive {
             }
         }
         for row in &mut rows {
-            let names = |tag: &Vec<String>| {
-                recipient(tag) == Some(row.recipient)
-                    || Reference::of(tag).and_then(Reference::named) == Some(row.recipient)
-            };
-            row.retracted =
-                row.why != Why::AgentAddress && counting.is_some_and(|e| !e.tags.iter().any(names));
+            let is_named = named.as_ref().is_none_or(|named| named.contains(&row.recipient));
+            row.retracted = row.why != Why::AgentAddress && !is_named;
             row.deleted |= is_gone;
         }
         rows

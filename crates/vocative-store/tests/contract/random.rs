@@ -1,5 +1,7 @@
 //! Random numbers that can be had again: the seed is printed, `VOCATIVE_SEED` sets it.
 
+#![allow(dead_code, reason = "shared by test programs that use parts of it")]
+
 pub struct Random(u64);
 
 impl Random {

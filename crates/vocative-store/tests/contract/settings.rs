@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vocative_store::{Reader, Store};
 
 use super::Backend;
-use super::events::{append_stored, event, export, h, key, mention_rows, p};
+use super::events::{append_stored, e, event, export, h, key, mention_rows, p};
 
 pub async fn the_first_value_stays<B: Backend>() {
     let place = B::fresh().await;
@@ -40,9 +40,9 @@ pub async fn nodes_agree_on_one_value<B: Backend>() {
 
 pub async fn a_store_of_version_1_gets_settings<B: Backend>() {
     let place = B::fresh().await;
-    let message = event(1, 9, 10, &[h("c"), p(2)], "from before");
+    let message = event(1, 9, 10, &[h("c"), p(2), format!("mention {}", key(3))], "from before");
     let (id, sig) = (message.id, "07".repeat(64));
-    let tags = format!("[[\"h\",\"c\"],[\"p\",\"{}\"]]", key(2));
+    let tags = format!(r#"[["h","c"],["p","{}"],["mention","{}"]]"#, key(2), key(3));
     place.run(B::VERSION_1).await;
     place
         .run(&format!(
@@ -60,10 +60,16 @@ pub async fn a_store_of_version_1_gets_settings<B: Backend>() {
         ))
         .await;
     let store = place.open().await;
-    assert_eq!(store.event(&Reader::Server, id).await, Ok(Some(message)));
+    assert_eq!(store.event(&Reader::Server, id).await, Ok(Some(message.clone())));
     assert_eq!(mention_rows(&*store).await.len(), 1);
     assert_eq!(store.set_once("key", b"value").await, Ok(b"value".to_vec()));
     append_stored(&*store, &event(1, 9, 11, &[h("c"), p(2)], "from now")).await;
+    // Whom a message refers to counts where an edit without a list is laid over it (X-10, H-1).
+    let edit = |at, tags: &[String]| event(1, 40_003, at, &[&[h("c"), e(&message)], tags].concat(), "");
+    append_stored(&*store, &edit(12, &[p(3)])).await;
+    append_stored(&*store, &edit(13, &[])).await;
+    let rows = mention_rows(&*store).await;
+    assert!(rows.iter().any(|row| row.recipient == key(3) && !row.retracted), "{rows:?}");
     assert_eq!(store.check().await, Ok(Vec::new()));
     let before = export(&*store).await;
     drop(store);

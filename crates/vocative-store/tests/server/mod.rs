@@ -59,9 +59,19 @@ impl Server {
 
     /// Ends the server as a failure of its machine would, and starts it again on what is on disk.
     pub fn crash(&self) {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         // An immediate shutdown: every process of the server ends without writing anything.
-        end(&mut process, "QUIT");
+        self.down("QUIT");
+        self.up();
+    }
+
+    /// Ends the server with this signal: INT in order, QUIT as a failure would.
+    pub fn down(&self, signal: &str) {
+        end(&mut self.process.lock().unwrap_or_else(PoisonError::into_inner), signal);
+    }
+
+    /// Starts the server again on what is on disk.
+    pub fn up(&self) {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         *process = run(&self.programs, self.folder.path(), self.port, &[]);
     }
 

@@ -25,7 +25,7 @@ const PIECE_EVENTS: usize = 500;
 pub(crate) const PIECES: usize = 64;
 
 /// Writes what is stored, newest first, each event once; then what came meanwhile.
-pub(crate) async fn stored(
+pub(crate) async fn show(
     state: &State,
     reader: &Reader,
     filters: &[Filter],
@@ -41,6 +41,7 @@ pub(crate) async fn stored(
     // What was committed since the request may come live too.
     let new: HashSet<EventId> =
         found.iter().filter(|event| event.position > live.after()).map(|event| event.id).collect();
+    let mut rights = Rights { state, reader, channels: HashMap::new() };
     let mut written = HashSet::new();
     let mut rest = &found[..];
     while !rest.is_empty() {
@@ -52,9 +53,8 @@ pub(crate) async fn stored(
         let _permit = state.pieces.acquire().await;
         let ids: Vec<EventId> = piece.iter().map(|event| event.id).collect();
         let filter = Filter { limit: Some(ids.len()), ids: Some(ids), ..Filter::default() };
-        let mut known = HashMap::new();
         for event in state.store.query(reader, &filter).await? {
-            let Some(guards) = guards(state, live, &event, &mut known).await? else { continue };
+            let Some(guards) = rights.on(&event).await? else { continue };
             if !live.write_stored(&event, guards) {
                 return Ok(());
             }
@@ -75,28 +75,53 @@ fn piece(found: &[Found]) -> usize {
     found.iter().take(PIECE_EVENTS).take_while(fits).count().max(1)
 }
 
-/// What a reader must still be able to read when the event is written; nothing if it is so no more.
-async fn guards(
-    state: &State,
-    live: &Live,
-    event: &Event,
-    known: &mut HashMap<ChannelId, Arc<Entry>>,
-) -> Result<Option<Guards>, Refused> {
-    let name = if kinds::CHANNEL_METADATA.contains(&event.kind) { "d" } else { "h" };
-    let channel: Option<ChannelId> = event.values(name).next().and_then(|id| id.parse().ok());
-    let keys = live.keys();
-    let is_own_deletion = event.kind == kinds::DELETION && keys.contains(&event.key);
-    let Some(channel) = channel.filter(|_| !is_own_deletion) else { return Ok(Some(Arc::from([]))) };
-    let entry = match known.get(&channel) {
-        Some(entry) => Arc::clone(entry),
-        None => {
-            let entry = state.access.channel(&channel).await?;
-            known.insert(channel.clone(), Arc::clone(&entry));
-            entry
+/// On which rights a reader is shown what the store has found: they may go while the answer is written.
+struct Rights<'s> {
+    state: &'s State,
+    reader: &'s Reader,
+    channels: HashMap<ChannelId, Arc<Entry>>,
+}
+
+impl Rights<'_> {
+    /// What the reader must still be able to read when this is written; nothing if it may not see it.
+    async fn on(&mut self, event: &Event) -> Result<Option<Guards>, Refused> {
+        let Reader::Keys(keys) = self.reader else { return Ok(Some(Arc::from([]))) };
+        let right = right(event, keys);
+        let mut named = channels_of(event);
+        if event.kind == kinds::DELETION {
+            // Its author sees it whatever became of the channel (section 1, Privacy).
+            if keys.contains(&event.key) {
+                return Ok(Some(Arc::from([])));
+            }
+            let ids: Vec<EventId> = event.values("e").filter_map(|id| id.parse().ok()).collect();
+            let limit = Some(Filter::MAX_LIMIT);
+            let targets = Filter { ids: Some(ids), limit, ..Filter::default() };
+            let targets = self.state.store.query(&Reader::Server, &targets).await?;
+            named.extend(targets.iter().flat_map(channels_of));
         }
-    };
-    let right = right(event, &keys);
-    Ok(entry.grants(right, &keys).then(|| Arc::from([Guard { channel, entry, right }])))
+        let mut guards: Vec<Guard> = Vec::with_capacity(named.len());
+        for id in named {
+            let entry = match self.channels.get(&id) {
+                Some(entry) if !entry.is_outdated() => Arc::clone(entry),
+                _ => {
+                    let entry = self.state.access.channel(&id).await?;
+                    self.channels.insert(id.clone(), Arc::clone(&entry));
+                    entry
+                }
+            };
+            if !entry.grants(right, keys) {
+                return Ok(None);
+            }
+            guards.push(Guard { channel: id, entry, right });
+        }
+        Ok(Some(guards.into()))
+    }
+}
+
+/// The channel of an event: where it was said, or what it describes.
+fn channels_of(event: &Event) -> Vec<ChannelId> {
+    let name = if kinds::CHANNEL_METADATA.contains(&event.kind) { "d" } else { "h" };
+    event.values(name).filter_map(|id| id.parse().ok()).collect()
 }
 
 #[cfg(test)]
