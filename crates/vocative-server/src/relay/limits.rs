@@ -84,7 +84,7 @@ impl Limiter {
     /// verified. Whoever has not proven the key is counted by address, so that nobody uses up what another
     /// key may, by sending its events again.
     pub(crate) fn may_publish(&self, key: Key, proven: &[Key], address: IpAddr) -> bool {
-        let from = (!proven.contains(&key)).then_some(address);
+        let from = (!proven.contains(&key)).then(|| counted(address));
         self.events.check_key(&(*key.as_bytes(), from)).is_ok()
     }
 
