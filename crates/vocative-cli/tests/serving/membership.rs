@@ -136,7 +136,8 @@ async fn nothing_that_waits_reaches_who_was_removed() {
                 events.count()
             );
             assert_eq!(late, 0, "bus {bus}, {what}: events left the node after the removal");
-            assert!(sent > 1024 * 1024 && messages.len() < TEXTS, "something waited, and not all of it came");
+            // More than the reader's system takes; an answer is read in pieces, so no more need be there yet.
+            assert!(sent > 16 * 1024 && messages.len() < TEXTS, "something waited, and not all of it came");
         }
     }
 }
