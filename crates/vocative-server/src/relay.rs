@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use vocative_store::{Store, StoreError};
 
+use crate::api::Api;
 use crate::bus::Bus;
 use crate::settings::Settings;
 
@@ -32,7 +33,7 @@ mod writer;
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
 pub(crate) use limits::{PerAddress, Slot};
-use state::State;
+pub(crate) use state::State;
 
 /// The name by which the nodes of the community that a store holds find each other on a bus. The first
 /// that asks makes it.
@@ -67,6 +68,11 @@ impl Relay {
         let delivery = tokio::spawn(delivery::run(Arc::clone(&state)));
         let url = url.map_or(PublicUrl::Loopback { port }, PublicUrl::Set);
         Ok(Self { state, url, delivery, connections: TaskTracker::new() })
+    }
+
+    /// What the handlers of HTTP share.
+    pub(crate) fn api(&self) -> Api {
+        Api { node: Arc::clone(&self.state), url: self.url.clone() }
     }
 
     /// Serves one client.

@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use vocative_store::{Store, StoreError};
 
+use crate::api;
 use crate::bus::Bus;
 use crate::listener::{Door, Peer};
 use crate::relay::{MESSAGE, Readiness, Relay};
@@ -125,7 +126,9 @@ impl Server {
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
-            .with_state(Arc::clone(&node));
+            .with_state(Arc::clone(&node))
+            .merge(api::router(Arc::new(node.relay.api())))
+            .fallback(api::unknown_path);
         let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);
         let graceful = async move {

@@ -3,6 +3,7 @@
 use nostr::event::{Event, Kind};
 use nostr::nips::nip42::is_valid_auth_event;
 use nostr::types::RelayUrl;
+use url::{Host, Position, Url};
 use vocative_store::Timestamp;
 
 use super::protocol::Refused;
@@ -34,6 +35,31 @@ impl PublicUrl {
                     None => *port == 80,
                 };
                 named.is_localhost() && is_port
+            }
+        }
+    }
+
+    /// Whether a client that names this address means a path of this node, over HTTP.
+    pub(crate) fn names(&self, named: &str, path: &str) -> bool {
+        let Ok(named) = Url::parse(named) else { return false };
+        match self {
+            Self::Set(url) => {
+                let relay = url.as_str_without_trailing_slash();
+                // ws and http, wss and https.
+                let address = relay.strip_prefix("ws").map(|rest| format!("http{rest}{path}"));
+                address.and_then(|address| Url::parse(&address).ok()).is_some_and(|address| address == named)
+            }
+            Self::Loopback { port } => {
+                let is_here = match named.host() {
+                    Some(Host::Domain(name)) => name == "localhost",
+                    Some(Host::Ipv4(address)) => address.is_loopback(),
+                    Some(Host::Ipv6(address)) => address.is_loopback(),
+                    None => false,
+                };
+                let has_port = named.port_or_known_default() == Some(*port);
+                let is_bare = named.username().is_empty() && named.password().is_none();
+                let named_path = &named[Position::BeforePath..Position::AfterQuery];
+                is_here && has_port && is_bare && named.scheme() == "http" && named_path == path
             }
         }
     }
