@@ -229,7 +229,7 @@ fn fetch(
             .evidence(&key.session, index)
             .any(|item| item.marker.recipients.iter().any(|person| person.login == *key.recipient));
         if !has_evidence {
-            let path = opened.path.display();
+            let path = &opened.content;
             return Err(format!("{path} holds the message, but no marker for it"));
         }
         let entry = opened.read(index).map_err(|error| error.to_string())?;

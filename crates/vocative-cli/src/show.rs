@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     let parents = parents.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
     let children = children.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
     let evidence: Vec<&Evidence> = opened.evidence(session, index).collect();
-    let path = opened.path.to_string_lossy();
+    let path = opened.content.to_string();
     if args.json {
         let mut object = json!({
             "session": session,

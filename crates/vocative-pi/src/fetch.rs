@@ -1,11 +1,13 @@
 //! Fetching an entry by session and id, and paging around it (section 4.4).
 //!
-//! A reference is a claim until the message is found here, in a file that passes the strict
+//! A reference is a claim until the message is found here, in a session that passes the strict
 //! check. Files are known by their headers; several may share one session id.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::check::check;
 use crate::evidence::Evidence;
@@ -16,7 +18,7 @@ use crate::line::Record;
 use crate::lines::{Lines, Next};
 use crate::problem::{Code, Problem};
 use crate::time::Timestamp;
-use crate::tree::EntryIndex;
+use crate::tree::{EntryIndex, Tree};
 
 /// Whether the file is the session itself or one that continues it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,11 +68,57 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// A valid session file, open for fetching.
+/// Where the lines of a session are.
+#[derive(Clone)]
+pub enum Content {
+    /// In a file.
+    File(PathBuf),
+    /// In memory.
+    Memory(Arc<[u8]>),
+}
+
+/// Says where, not what: the text of a session has no place in a log.
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Memory(bytes) => f.debug_struct("Memory").field("bytes", &bytes.len()).finish(),
+        }
+    }
+}
+
+/// The path of a file.
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Memory(_) => f.write_str("memory"),
+        }
+    }
+}
+
+impl Content {
+    /// What stands there from an offset on, in bytes.
+    fn read_from(&self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Self::File(path) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(offset))?;
+                Box::new(file)
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                Box::new(&bytes[start..])
+            }
+        })
+    }
+}
+
+/// A valid session, open for fetching.
 #[derive(Debug)]
 pub struct Opened {
-    /// The file.
-    pub path: PathBuf,
+    /// Where its lines are.
+    pub content: Content,
     /// The session that its header names.
     pub header: Header,
     checked: Checked,
@@ -122,7 +170,7 @@ impl Library {
                 continue;
             }
             not_found.searched.push(path.clone());
-            match open(&path, self.options) {
+            match open(Content::File(path.clone()), self.options) {
                 Err(problem) => not_found.invalid.push((path, problem)),
                 Ok(opened) => {
                     let index = opened
@@ -194,7 +242,7 @@ pub fn header_of(path: &Path, lenient: bool) -> io::Result<Option<Header>> {
     let mut scratch = Scratch::default();
     for _ in 0..2 {
         line.clear();
-        io::Read::take(&mut file, crate::lines::MAX_LINE as u64).read_until(b'\n', &mut line)?;
+        Read::take(&mut file, crate::lines::MAX_LINE as u64).read_until(b'\n', &mut line)?;
         let Ok(record) = Record::read(line.trim_ascii(), &mut scratch) else {
             return Ok(None);
         };
@@ -209,23 +257,43 @@ pub fn header_of(path: &Path, lenient: bool) -> io::Result<Option<Header>> {
     Ok(None)
 }
 
-/// Opens a file that must pass the strict check.
+/// Opens a session that must pass the strict check.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
-pub fn open(path: &Path, options: Options) -> Result<Opened, Problem> {
+pub fn open(content: Content, options: Options) -> Result<Opened, Problem> {
     let io = |error: io::Error| Problem::of_file(Code::Io, error.to_string());
     let mut findings = Findings::default();
     let options = Options { offsets: true, ..options };
-    let checked = check(File::open(path).map_err(io)?, options, &mut findings).map_err(io)?;
+    let checked = check(content.read_from(0).map_err(io)?, options, &mut findings).map_err(io)?;
     if let Some(problem) = findings.problems.into_iter().find(|problem| !problem.is_warning()) {
         return Err(problem);
     }
     let header = checked.header.clone().expect("a valid file has a header");
-    Ok(Opened { path: path.to_owned(), header, checked, evidence: findings.evidence })
+    Ok(Opened { content, header, checked, evidence: findings.evidence })
 }
 
 impl Opened {
+    /// The entry with this id.
+    pub fn find(&self, entry: &EntryId) -> Option<EntryIndex> {
+        self.checked.tree.find(entry.as_str().as_bytes())
+    }
+
+    /// The tree of its entries.
+    pub fn tree(&self) -> &Tree {
+        &self.checked.tree
+    }
+
+    /// What the check found.
+    pub fn checked(&self) -> &Checked {
+        &self.checked
+    }
+
+    /// All its evidence, that of sessions that it continues included.
+    pub fn all_evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
+
     /// The evidence that points at the entry under this session's id.
     pub fn evidence<'a>(
         &'a self,
@@ -247,16 +315,14 @@ impl Opened {
         if self.checked.tree.is_ancestor_or_self(entry, leaf) { Branch::Current } else { Branch::Abandoned }
     }
 
-    /// Reads the entry from the file.
+    /// Reads the entry.
     ///
     /// # Errors
     /// What reading says; a file that changed since it was checked is invalid data.
     pub fn read(&self, entry: EntryIndex) -> io::Result<FetchedEntry> {
         let changed = || io::Error::new(io::ErrorKind::InvalidData, "the file changed while it was read");
         let offset = self.checked.offsets[entry.0 as usize];
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(offset))?;
-        let mut lines = Lines::new(file, offset, crate::lines::MAX_LINE);
+        let mut lines = Lines::new(self.content.read_from(offset)?, offset, crate::lines::MAX_LINE);
         let Next::Line(line) = lines.next()? else {
             return Err(changed());
         };
@@ -316,13 +382,29 @@ impl Opened {
         limit: usize,
         conversation: bool,
     ) -> io::Result<Option<Page>> {
+        self.children_where(entry, from, limit, conversation, |_| true)
+    }
+
+    /// The same page of those children that may be seen: others are passed over as if they were not
+    /// there, with what hangs below them.
+    ///
+    /// # Errors
+    /// What reading says. `Ok(None)` if `from` is no child that may be seen.
+    pub fn children_where(
+        &self,
+        entry: EntryIndex,
+        from: Option<&str>,
+        limit: usize,
+        conversation: bool,
+        may_see: impl Fn(EntryIndex) -> bool,
+    ) -> io::Result<Option<Page>> {
         let tree = &self.checked.tree;
         let mut page = Page { entries: Vec::new(), next: None };
         let mut above = std::collections::HashSet::from([entry]);
         let mut started = from.is_none();
         let below = (entry.0 + 1..tree.len() as u32).map(EntryIndex);
         for index in below {
-            if !tree.parent(index).is_some_and(|parent| above.contains(&parent)) {
+            if !tree.parent(index).is_some_and(|parent| above.contains(&parent)) || !may_see(index) {
                 continue;
             }
             started |= from == Some(&*tree.id(index));

@@ -30,7 +30,7 @@ pub mod tree;
 
 pub use check::check;
 pub use evidence::Evidence;
-pub use fetch::{Branch, FetchedEntry, Library, NotFound, Opened, Page, Source};
+pub use fetch::{Branch, Content, FetchedEntry, Library, NotFound, Opened, Page, Source};
 pub use findings::{Checked, Findings, Options, Sink};
 pub use ids::{EntryId, SessionId};
 pub use input::{Input, Inputs};

@@ -63,6 +63,11 @@ impl Tree {
         self.at.is_empty()
     }
 
+    /// The entries, in the order of the file.
+    pub fn entries(&self) -> impl Iterator<Item = EntryIndex> + use<> {
+        (0..self.at.len() as u32).map(EntryIndex)
+    }
+
     fn id_bytes(&self, index: usize) -> &[u8] {
         let at = self.at[index] as usize;
         &self.ids[at + 1..at + 1 + usize::from(self.ids[at])]
