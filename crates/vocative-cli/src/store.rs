@@ -222,7 +222,8 @@ async fn restore(file: &Path, place: &Place, context: &mut Context) -> Result<Ou
 async fn is_empty(store: &dyn Store) -> Result<bool, StoreError> {
     let has_settings = !store.export(&ExportCursor::Settings(None), 1).await?.records.is_empty();
     let has_channels = !store.export(&ExportCursor::Channels(None), 1).await?.records.is_empty();
-    Ok(store.head().await? == Position::START && !has_settings && !has_channels)
+    let has_documents = !store.export(&ExportCursor::Documents(None), 1).await?.records.is_empty();
+    Ok(store.head().await? == Position::START && !has_settings && !has_channels && !has_documents)
 }
 
 async fn copy(from: &Place, to: &Place, context: &mut Context) -> Result<Copied, Failure> {
@@ -266,7 +267,7 @@ fn done(file: &Path, context: &mut Context) -> Result<Outcome, Failure> {
 }
 
 fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, Failure> {
-    let Copied { events, brought, channels, members, settings, mentions } = copied;
+    let Copied { events, brought, channels, members, settings, documents, mentions } = copied;
     if context.json {
         let said = json!({
             "events": events,
@@ -274,6 +275,7 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
             "channels": channels,
             "members": members,
             "settings": settings,
+            "documents": documents,
             "mentions": mentions,
         });
         writeln!(context.out, "{said}")?;
@@ -281,7 +283,7 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
         writeln!(
             context.out,
             "{events} events ({brought} in this run), {channels} channels, {members} members, \
-             {settings} settings, {mentions} mention rows: {what}"
+             {settings} settings, {documents} documents, {mentions} mention rows: {what}"
         )?;
     }
     Ok(Outcome::Done)

@@ -17,6 +17,8 @@ pub struct Copied {
     pub members: u64,
     /// Settings of the community, the relay's key among them.
     pub settings: u64,
+    /// Documents.
+    pub documents: u64,
     /// Mention rows, which the destination made itself from the events.
     pub mentions: u64,
 }
@@ -117,6 +119,7 @@ async fn compare(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError>
             ExportCursor::Channels(_) => ("channels", &mut counted.channels),
             ExportCursor::Members(_) => ("members", &mut counted.members),
             ExportCursor::Settings(_) => ("settings", &mut counted.settings),
+            ExportCursor::Documents(_) => ("documents", &mut counted.documents),
             ExportCursor::Mentions(_) => ("mention rows", &mut counted.mentions),
         };
         if here.records != there.records {

@@ -51,6 +51,9 @@ pub enum StoreError {
     /// Copied contents differ from their source.
     #[error("the copy differs from its source in {0}")]
     CopyDiffers(&'static str),
+    /// A name that no document can have.
+    #[error("the name of a document is 1 to 512 bytes without the character U+0000")]
+    BadName,
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(String),
@@ -72,6 +75,7 @@ impl StoreError {
             Self::NotDurable(_) => "not_durable",
             Self::NotContinuing => "not_continuing",
             Self::CopyDiffers(_) => "copy_differs",
+            Self::BadName => "bad_name",
             Self::Database(_) => "database",
         }
     }

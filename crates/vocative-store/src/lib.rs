@@ -9,6 +9,7 @@
 
 mod channel;
 mod copy;
+mod document;
 mod error;
 mod event;
 mod facts;
@@ -25,6 +26,7 @@ mod words;
 
 pub use channel::{Change, Channel, ChannelKind, Member, Reader, Roles};
 pub use copy::{Copied, Progress, Watch, copy, copy_watched};
+pub use document::{Document, Expected, Then, Write, Written};
 pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::{Filter, Matcher, Tried};

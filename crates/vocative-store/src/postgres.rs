@@ -8,6 +8,7 @@ use tokio_postgres::{Config, NoTls};
 use vocative::Key;
 
 use crate::channel::{Channel, Member, Reader, Roles};
+use crate::document::{Document, Write, Written};
 use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
@@ -16,10 +17,11 @@ use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
-use crate::value::{ChannelId, EventId, Position};
+use crate::value::{ChannelId, EventId, Position, Timestamp};
 
 mod batch;
 mod call;
+mod documents;
 mod export;
 mod failure;
 mod password;
@@ -189,6 +191,27 @@ impl Store for Postgres {
     fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
         let setting = Setting { name: name.to_owned(), value: value.to_vec() };
         Box::pin(async move { call::set_once(&*self.connection().await?, &setting).await })
+    }
+
+    fn document(&self, name: &str) -> Answer<'_, Option<Document>> {
+        let name = name.to_owned();
+        Box::pin(async move { documents::get(&*self.connection().await?, &name).await })
+    }
+
+    fn documents(&self, prefix: &str, after: Option<&str>, limit: usize) -> Answer<'_, Vec<Document>> {
+        let sql = sql::documents(Dialect::Postgres, prefix, after, limit);
+        Box::pin(async move { documents::list(&*self.connection().await?, &sql).await })
+    }
+
+    fn write(&self, writes: Vec<Write>) -> Answer<'_, Written> {
+        Box::pin(async move {
+            Write::check_names(&writes)?;
+            documents::write(&*self.connection().await?, &writes).await
+        })
+    }
+
+    fn forget_expired(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Box::pin(async move { documents::forget_expired(&*self.connection().await?, before, limit).await })
     }
 
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {

@@ -6,10 +6,12 @@ use vocative::Key;
 
 use crate::value::{EventId, Timestamp};
 
+mod documents;
 mod inbox;
 mod matching;
 mod readable;
 
+pub(crate) use documents::documents;
 pub(crate) use inbox::inbox;
 pub(crate) use matching::{count, find, query};
 pub(crate) use readable::{may_read, readable};
@@ -21,6 +23,9 @@ pub(crate) const EVENT: &str =
 /// Columns of an event that is only found, likewise.
 pub(crate) const FOUND: &str = "e.position, e.created_at, e.id, \
      CAST(octet_length(e.content) + octet_length(e.tags) AS bigint)";
+
+/// Columns of a document, likewise.
+pub(crate) const DOCUMENT: &str = "d.name, d.value, d.version, d.expires_at";
 
 /// Columns of a mention row, likewise.
 pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why, r.retracted, \
@@ -121,7 +126,7 @@ impl Sql {
 }
 
 /// What must hold between tables: each statement counts what breaks it.
-pub(crate) const CHECKS: [(&str, &str); 6] = [
+pub(crate) const CHECKS: [(&str, &str); 7] = [
     (
         "events behind the last position",
         "SELECT COUNT(*) FROM events WHERE position > (SELECT position FROM head)",
@@ -146,6 +151,10 @@ pub(crate) const CHECKS: [(&str, &str); 6] = [
         "SELECT COUNT(*) FROM events e JOIN names n ON n.event = e.position WHERE n.how = 1 \
          AND n.key <> e.key AND e.kind IN (9, 40002, 45001, 45003) AND NOT EXISTS \
          (SELECT 1 FROM mentions r WHERE r.item = e.id AND r.recipient = n.key)",
+    ),
+    (
+        "documents of a version that was not given out",
+        "SELECT COUNT(*) FROM documents WHERE version > (SELECT last_value FROM document_versions)",
     ),
     (
         "names without an event",

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use vocative::Key;
 
 use crate::channel::{Channel, Member, Reader, Roles};
+use crate::document::{Document, Write, Written};
 use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
@@ -17,11 +18,12 @@ use crate::inbox::{InboxPage, InboxQuery};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
-use crate::value::{ChannelId, EventId, Position};
+use crate::value::{ChannelId, EventId, Position, Timestamp};
 
 mod apply;
 mod backup;
 mod changes;
+mod documents;
 mod export;
 mod pool;
 mod read;
@@ -196,6 +198,27 @@ impl Store for Sqlite {
     fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
         let setting = Setting { name: name.to_owned(), value: value.to_vec() };
         Box::pin(self.write(move |db| settings::set_once(db, &setting).map_err(pool::failed)))
+    }
+
+    fn document(&self, name: &str) -> Answer<'_, Option<Document>> {
+        let name = name.to_owned();
+        Box::pin(self.readers.read(move |db| documents::get(db, &name)))
+    }
+
+    fn documents(&self, prefix: &str, after: Option<&str>, limit: usize) -> Answer<'_, Vec<Document>> {
+        let sql = sql::documents(Dialect::Sqlite, prefix, after, limit);
+        Box::pin(self.readers.read(move |db| documents::list(db, &sql)))
+    }
+
+    fn write(&self, writes: Vec<Write>) -> Answer<'_, Written> {
+        Box::pin(async move {
+            Write::check_names(&writes)?;
+            self.write(move |db| documents::write(db, &writes).map_err(pool::failed)).await
+        })
+    }
+
+    fn forget_expired(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.write(move |db| documents::forget_expired(db, before, limit).map_err(pool::failed)))
     }
 
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use vocative::Key;
 
 use crate::channel::{Change, Channel, Member, Reader, Roles};
+use crate::document::{Document, Write, Written};
 use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
@@ -89,6 +90,8 @@ pub enum ExportCursor {
     Members(Option<(ChannelId, Key)>),
     /// Among the settings.
     Settings(Option<String>),
+    /// Among the documents.
+    Documents(Option<String>),
     /// Among the mention rows, which an import does not take: it makes them from the events.
     Mentions(Option<(Key, EventId)>),
 }
@@ -116,6 +119,8 @@ pub enum Record {
     Member(ChannelId, Member),
     /// A setting: a copy of a store is the same community, under the same key.
     Setting(Setting),
+    /// A document, under the version that it has.
+    Document(Document),
     /// A mention row.
     Mention(MentionRow),
 }
@@ -184,6 +189,21 @@ pub trait Store: Send + Sync + 'static {
     /// copy and backup.
     fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>>;
 
+    /// The document of this name.
+    fn document(&self, name: &str) -> Answer<'_, Option<Document>>;
+
+    /// At most `limit` documents whose names begin with `prefix` and come after a name, in the order of
+    /// the bytes of their names.
+    fn documents(&self, prefix: &str, after: Option<&str>, limit: usize) -> Answer<'_, Vec<Document>>;
+
+    /// Does all of it or, where a document is not found as expected, nothing, and says which. What is
+    /// expected is looked at before anything is done; transactions on the same names take turns, on every
+    /// node. What is done is durable when it is answered, and part of every copy and backup.
+    fn write(&self, writes: Vec<Write>) -> Answer<'_, Written>;
+
+    /// Forgets at most `limit` documents that expired before an instant; answers how many.
+    fn forget_expired(&self, before: Timestamp, limit: usize) -> Answer<'_, usize>;
+
     /// Makes the mention rows of at most `limit` messages after a position again from the events.
     /// Answers where to go on; nothing at the end. Readers see the same rows before and after.
     fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>>;
@@ -210,11 +230,13 @@ impl ExportCursor {
                 Some(Self::Members(Some((channel.clone(), member.key))))
             }
             (Some(Record::Setting(setting)), _) => Some(Self::Settings(Some(setting.name.clone()))),
+            (Some(Record::Document(document)), _) => Some(Self::Documents(Some(document.name.clone()))),
             (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.item)))),
             (None, Self::Events(_)) => Some(Self::Channels(None)),
             (None, Self::Channels(_)) => Some(Self::Members(None)),
             (None, Self::Members(_)) => Some(Self::Settings(None)),
-            (None, Self::Settings(_)) => Some(Self::Mentions(None)),
+            (None, Self::Settings(_)) => Some(Self::Documents(None)),
+            (None, Self::Documents(_)) => Some(Self::Mentions(None)),
             (None, Self::Mentions(_)) => None,
         }
     }

@@ -5,7 +5,9 @@ use std::path::Path;
 use tempfile::TempDir;
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
-use vocative_store::{Entry, ExportCursor, Position, Store, StoreError, copy};
+use vocative_store::{
+    Entry, Expected, ExportCursor, Position, Store, StoreError, Timestamp, Write, Written, copy,
+};
 
 mod contract;
 mod server;
@@ -23,6 +25,11 @@ async fn filled(folder: &TempDir) -> Sqlite {
     let store = open(folder, "from.db");
     let mut random = Random::seeded();
     store.set_once("key", b"secret").await.expect("works");
+    for n in 0..60 {
+        let set = Write::set(format!("a/{n}"), Expected::Absent, "text");
+        let set = if n % 2 == 0 { set } else { set.until(Timestamp::from_secs(n)) };
+        store.write(vec![set]).await.expect("works");
+    }
     make_channel(&store, "a", true, &[1, 2]).await;
     for run in 0..8 {
         let entries: Vec<Entry> = history(&mut random).into_iter().map(Into::into).collect();
@@ -47,11 +54,17 @@ async fn copies(from: &dyn Store, to: &dyn Store) {
     assert_eq!(copied.events, copied.brought + 150, "what was there is not brought again");
     assert!(copied.mentions > 0 && copied.channels == 1 && copied.members == 2, "{copied:?}");
     assert_eq!((copied.settings, to.setting("key").await), (1, Ok(Some(b"secret".to_vec()))));
+    assert_eq!(copied.documents, 60);
     assert_eq!(export(to).await, export(from).await);
     assert_eq!(to.head().await, from.head().await, "positions go on where the source's would");
     let again = copy(from, to).await.expect("a copy");
     assert_eq!((again.brought, again.events), (0, copied.events), "a second run finds nothing to do");
     assert_eq!(to.check().await, Ok(Vec::new()));
+    // What is written to the copy does not get a version that the source has given.
+    let last = from.document("a/59").await.expect("works").expect("it is there").version;
+    let set = vec![Write::set("a/60", Expected::Absent, "text")];
+    assert!(matches!(to.write(set).await, Ok(Written::Done(version)) if version > last));
+    to.write(vec![Write::delete("a/60", Expected::Anything)]).await.expect("works");
     // What was deleted stays deleted in the copy.
     let at = from.head().await.expect("works").get();
     let deleted = event(9, 9, at, &[], "deleted");

@@ -71,7 +71,7 @@ mod nodes {
         }
         append_stored(&*place.open().await, &event(1, 9, 1, &[], "")).await;
         server::execute(&address, "INSERT INTO schema_version VALUES (99)").await;
-        let newer = StoreError::NewerSchema { found: 99, known: 2 };
+        let newer = StoreError::NewerSchema { found: 99, known: 3 };
         assert_eq!(Postgres::open(&address).await.err(), Some(newer));
     }
 

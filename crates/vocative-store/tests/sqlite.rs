@@ -104,7 +104,7 @@ mod file {
         drop(place.open().await);
         let db = rusqlite::Connection::open(place.path()).expect("a store");
         db.execute("INSERT INTO schema_version VALUES (99)", []).expect("a version");
-        let newer = StoreError::NewerSchema { found: 99, known: 2 };
+        let newer = StoreError::NewerSchema { found: 99, known: 3 };
         assert_eq!(Sqlite::open(place.path()).err(), Some(newer));
     }
 }

@@ -4,6 +4,7 @@ use deadpool_postgres::ClientWrapper;
 use tokio_postgres::{Client, Error};
 
 use super::batch::{Batch, said};
+use super::documents;
 use super::failure::failed;
 use super::row;
 use crate::channel::Change;
@@ -56,7 +57,7 @@ pub(super) async fn import(
     head: Position,
 ) -> Result<(), StoreError> {
     let mut batch = Batch::import(head);
-    let (mut changes, mut settings) = (Vec::new(), Vec::new());
+    let (mut changes, mut settings, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for record in records {
         match record {
             Record::Event { position, event, deleted } => {
@@ -68,6 +69,7 @@ pub(super) async fn import(
             Record::Channel(channel) => changes.push(said(&Change::SetChannel(channel))),
             Record::Member(channel, member) => changes.push(said(&Change::SetMember(channel, member))),
             Record::Setting(setting) => settings.push(setting),
+            Record::Document(document) => kept.push(document),
             Record::Mention(_) => {}
         }
     }
@@ -81,6 +83,9 @@ pub(super) async fn import(
         if set_once(client, &setting).await? != setting.value {
             return Err(StoreError::NotContinuing);
         }
+    }
+    if !kept.is_empty() {
+        documents::import(client, &kept).await?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::row;
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::setting::Setting;
-use crate::sql::{Arg, EVENT, ROW};
+use crate::sql::{Arg, DOCUMENT, EVENT, ROW};
 use crate::store::{ExportCursor, ExportPage, Record};
 
 type Read = fn(&Row) -> Result<Record, StoreError>;
@@ -39,6 +39,12 @@ pub(super) async fn page(
             let after = after.as_deref().unwrap_or_default();
             let sql = "SELECT name, value FROM settings WHERE name > $1 ORDER BY name LIMIT $2";
             (sql.to_owned(), vec![after.into()], setting)
+        }
+        ExportCursor::Documents(after) => {
+            let after = after.as_deref().unwrap_or_default();
+            let sql =
+                format!("SELECT {DOCUMENT} FROM documents d WHERE d.name > $1 ORDER BY d.name LIMIT $2");
+            (sql, vec![after.into()], |found| Ok(Record::Document(row::document(found)?)))
         }
         ExportCursor::Mentions(after) => {
             let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());

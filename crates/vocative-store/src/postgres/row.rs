@@ -8,6 +8,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use vocative::Key;
 
 use crate::channel::Channel;
+use crate::document::Document;
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::inbox::{MentionRow, Why};
@@ -108,6 +109,17 @@ pub(super) fn event(row: &Row) -> Result<(Position, Event, bool), StoreError> {
         sig: bytes(row, 7)?,
     };
     Ok((position(row, 0)?, event, number(row, 8)? != 0))
+}
+
+/// The columns of [`crate::sql::DOCUMENT`].
+pub(super) fn document(row: &Row) -> Result<Document, StoreError> {
+    let expires_at: Option<i64> = row.try_get(3).map_err(unreadable)?;
+    Ok(Document {
+        name: text(row, 0)?.to_owned(),
+        value: blob(row, 1)?,
+        version: number(row, 2)?.cast_unsigned(),
+        expires_at: expires_at.map(|secs| Timestamp::from_secs(secs.cast_unsigned())),
+    })
 }
 
 /// The columns of [`crate::sql::ROW`].

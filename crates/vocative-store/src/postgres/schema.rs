@@ -7,10 +7,11 @@ use crate::error::StoreError;
 use crate::sql::MENTION_ROWS;
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("version_2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema.sql"), include_str!("version_2.sql"), include_str!("version_3.sql")];
 
 /// The functions, made again with every release that has a migration.
-const FUNCTIONS: &str = include_str!("functions.sql");
+const FUNCTIONS: [&str; 2] = [include_str!("functions.sql"), include_str!("documents.sql")];
 
 /// An arbitrary number that only this program locks.
 const LOCK: i64 = 0x766f_6361_7469_7665;
@@ -43,8 +44,10 @@ async fn run(tx: &Transaction<'_>) -> Result<(), StoreError> {
     }
     if found < known {
         let rows = MENTION_ROWS.replace("{touched}", "SELECT DISTINCT unnest(a_touched)");
-        let functions = FUNCTIONS.replace("{mention_rows}", &rows);
-        tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
+        for functions in FUNCTIONS {
+            let functions = functions.replace("{mention_rows}", &rows);
+            tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
+        }
     }
     Ok(())
 }

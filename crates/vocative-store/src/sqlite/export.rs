@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, 
 
 use super::apply::{self, Touched};
 use super::pool::failed;
-use super::{changes, row, settings};
+use super::{changes, documents, row, settings};
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::setting::Setting;
-use crate::sql::{EVENT, ROW};
+use crate::sql::{self, Dialect, EVENT, ROW};
 use crate::store::{ExportCursor, ExportPage, Record};
 use crate::value::Position;
 
@@ -46,6 +46,10 @@ pub(super) fn page(db: &Connection, cursor: &ExportCursor, limit: usize) -> rusq
             records(db, sql, params![after, most], |found| {
                 Ok(Record::Setting(Setting { name: found.get(0)?, value: found.get(1)? }))
             })?
+        }
+        ExportCursor::Documents(after) => {
+            let page = sql::documents(Dialect::Sqlite, "", after.as_deref(), limit);
+            documents::list(db, &page)?.into_iter().map(Record::Document).collect()
         }
         ExportCursor::Mentions(after) => {
             let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
@@ -101,6 +105,7 @@ pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) 
                     return Err(StoreError::NotContinuing);
                 }
             }
+            Record::Document(document) => documents::import(&tx, &document).map_err(failed)?,
             Record::Mention(_) => {}
         }
     }

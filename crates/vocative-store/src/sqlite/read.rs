@@ -30,7 +30,7 @@ pub(super) fn rows(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<MentionRo
 
 /// Every row of a statement. It is kept for the next time unless it is long: whoever asks with many values
 /// hardly asks the same again, and a long one takes much memory.
-fn all<T>(
+pub(super) fn all<T>(
     db: &Connection,
     sql: &Sql,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,

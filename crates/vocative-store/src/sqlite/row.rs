@@ -5,6 +5,7 @@ use rusqlite::{Row, ToSql};
 use vocative::Key;
 
 use crate::channel::Channel;
+use crate::document::Document;
 use crate::event::Event;
 use crate::inbox::{MentionRow, Why};
 use crate::sql::Arg;
@@ -64,6 +65,18 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<(Position, Event, bool)> 
         sig: row.get(7)?,
     };
     Ok((position(row, 0)?, event, row.get(8)?))
+}
+
+/// The columns of [`crate::sql::DOCUMENT`].
+pub(super) fn document(row: &Row<'_>) -> rusqlite::Result<Document> {
+    let version: i64 = row.get(2)?;
+    let expires_at: Option<i64> = row.get(3)?;
+    Ok(Document {
+        name: row.get(0)?,
+        value: row.get(1)?,
+        version: version.cast_unsigned(),
+        expires_at: expires_at.map(|secs| Timestamp::from_secs(secs.cast_unsigned())),
+    })
 }
 
 /// The columns of [`crate::sql::ROW`].

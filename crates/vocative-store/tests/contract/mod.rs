@@ -8,6 +8,7 @@ use vocative_store::Store;
 
 pub mod append;
 pub mod crash;
+pub mod documents;
 pub mod events;
 pub mod history;
 pub mod hostile;
@@ -57,6 +58,8 @@ macro_rules! contract {
             hostile: no_text_becomes_sql;
             inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row;
             history: rows_are_those_of_a_naive_reading;
+            documents: what_is_not_as_expected_stops_all, documents_are_those_of_a_map,
+                of_two_that_expect_the_same_one_wins, transactions_take_turns, values_are_not_shown;
             settings: the_first_value_stays, nodes_agree_on_one_value, a_store_of_version_1_gets_settings;
             crash: what_was_acknowledged_is_there, child;
         );
