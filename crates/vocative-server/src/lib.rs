@@ -10,6 +10,7 @@ pub mod bus;
 #[doc(hidden)]
 pub mod fuzzing;
 mod listener;
+pub mod people;
 mod relay;
 mod server;
 pub mod settings;

@@ -8,8 +8,11 @@ use std::path::PathBuf;
 
 use vocative::Key;
 
+mod people;
 mod sources;
 
+pub(crate) use people::is_repository_name;
+pub use people::{Allowed, BadName, Github, GithubApp, Served};
 pub use sources::{BadSetting, Sources};
 
 /// The settings of one node.
@@ -36,6 +39,12 @@ pub struct Settings {
     pub other_kinds: Who,
     /// Bounds on what one client may ask for.
     pub limits: Limits,
+    /// Who may log in (section 3). Nobody while it is empty.
+    pub allow: Vec<Allowed>,
+    /// The repositories whose readers find each other here (section 3).
+    pub repositories: Vec<Served>,
+    /// The GitHub through which people log in.
+    pub github: Github,
 }
 
 /// Who may do something in the community.
@@ -108,6 +117,9 @@ impl Settings {
             create_channels: None,
             other_kinds: Who::Members,
             limits: Limits::default(),
+            allow: Vec::new(),
+            repositories: Vec::new(),
+            github: Github::default(),
         }
     }
 
@@ -130,8 +142,10 @@ impl Secret {
 
     /// Of an address the scheme, so that one sees what is set.
     fn shown(&self) -> String {
-        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
-        format!("{scheme}://(hidden)")
+        match self.0.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://(hidden)"),
+            None => "(hidden)".to_owned(),
+        }
     }
 
     /// The value, for whom it is meant.
