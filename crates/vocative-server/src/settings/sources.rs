@@ -44,6 +44,9 @@ struct Given {
     database: Option<String>,
     bus: Option<String>,
     public_url: Option<String>,
+    objects: Option<String>,
+    shared_folder: Option<bool>,
+    trusted_publishers: Option<Vec<String>>,
     owner: Option<String>,
     name: Option<String>,
     create_channels: Option<Who>,
@@ -64,12 +67,15 @@ struct GivenLimits {
 
 /// Every setting by its path in the file. Of the environment's names these are the ends, in capitals:
 /// `VOCATIVE_PUBLIC_URL`, `VOCATIVE_LIMITS_FILTERS`.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 18] = [
     "listen",
     "data",
     "database",
     "bus",
     "public_url",
+    "objects",
+    "shared_folder",
+    "trusted_publishers",
     "owner",
     "name",
     "create_channels",
@@ -128,6 +134,10 @@ impl Sources {
     fn one(&mut self, source_name: &str, name: &str, text: String) -> Result<(), BadSetting> {
         let bad = |problem: String| BadSetting { source_name: source_name.to_owned(), problem };
         let value = match name.split_once('.') {
+            None if name == "shared_folder" => {
+                Value::Boolean(text.parse().map_err(|_| bad("true or false is needed".to_owned()))?)
+            }
+            None if name == "trusted_publishers" => list(&text),
             None => Value::String(text),
             Some(_) => Value::Integer(text.parse().map_err(|_| bad("a whole number is needed".to_owned()))?),
         };
@@ -187,6 +197,10 @@ impl Sources {
             database: given.database.map(Secret::new),
             bus: given.bus.map(Secret::new),
             public_url: given.public_url,
+            objects: given.objects,
+            object_options: Vec::new(),
+            shared_folder: given.shared_folder.unwrap_or(defaults.shared_folder),
+            trusted_publishers: given.trusted_publishers.unwrap_or_default(),
             owner,
             name: given.name.unwrap_or(defaults.name),
             create_channels: given.create_channels,
@@ -194,6 +208,12 @@ impl Sources {
             limits,
         })
     }
+}
+
+/// A list as one text, its parts between commas.
+fn list(text: &str) -> Value {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    Value::Array(parts.map(Value::from).collect())
 }
 
 fn overlay(all: &mut Table, stronger: &Table) {
@@ -235,6 +255,9 @@ impl Settings {
         set("database", hidden(&self.database).map(Value::from));
         set("bus", hidden(&self.bus).map(Value::from));
         set("public_url", self.public_url.clone().map(Value::from));
+        set("objects", self.objects.clone().map(Value::from));
+        set("shared_folder", Some(self.shared_folder.into()));
+        set("trusted_publishers", Some(self.trusted_publishers.clone().into()));
         set("owner", self.owner.map(|key| key.to_string().into()));
         set("name", Some(self.name.clone().into()));
         set("create_channels", Some(self.create_channels().as_str().into()));
