@@ -14,7 +14,7 @@ const NOW: Timestamp = Timestamp::from_secs(1_764_520_000);
 
 fn sessions() -> (TempDir, Sessions) {
     let folder = tempfile::tempdir().expect("a folder");
-    let store = Sqlite::open(&folder.path().join("store.db")).expect("a store");
+    let store = Sqlite::open(folder.path().join("store.db")).expect("a store");
     let objects = Objects::open(&Settings::in_folder(folder.path().to_owned())).expect("a folder of objects");
     (folder, Sessions::new(Arc::new(store), objects))
 }
