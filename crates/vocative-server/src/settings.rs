@@ -29,6 +29,15 @@ pub struct Settings {
     /// The address that clients use: `wss://…` or `ws://…`. NIP-42 and NIP-98 are bound to it.
     /// Absent: derived from `listen`.
     pub public_url: Option<String>,
+    /// Where the bytes of shared sessions are: the URL of an object store (`file`, `s3`, `gs`, `az`).
+    /// Absent: a folder in `data`.
+    pub objects: Option<String>,
+    /// What the object store needs beside its URL, such as credentials, by the names of its service.
+    pub object_options: Vec<(String, Secret)>,
+    /// Every node sees the same local folder of objects.
+    pub shared_folder: bool,
+    /// Accounts whose references count whoever their actor is.
+    pub trusted_publishers: Vec<String>,
     /// The community's first admin.
     pub owner: Option<Key>,
     /// What the community calls itself (NIP-11).
@@ -112,6 +121,10 @@ impl Settings {
             database: None,
             bus: None,
             public_url: None,
+            objects: None,
+            object_options: Vec::new(),
+            shared_folder: false,
+            trusted_publishers: Vec::new(),
             owner: None,
             name: "Vocative".to_owned(),
             create_channels: None,

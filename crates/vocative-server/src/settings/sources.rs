@@ -45,6 +45,9 @@ struct Given {
     database: Option<String>,
     bus: Option<String>,
     public_url: Option<String>,
+    objects: Option<String>,
+    shared_folder: Option<bool>,
+    trusted_publishers: Option<Vec<String>>,
     owner: Option<String>,
     name: Option<String>,
     create_channels: Option<Who>,
@@ -74,12 +77,15 @@ struct GivenLimits {
 
 /// Every setting by its path in the file. Of the environment's names these are the ends, in capitals:
 /// `VOCATIVE_PUBLIC_URL`, `VOCATIVE_LIMITS_FILTERS`.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 28] = [
     "listen",
     "data",
     "database",
     "bus",
     "public_url",
+    "objects",
+    "shared_folder",
+    "trusted_publishers",
     "owner",
     "name",
     "create_channels",
@@ -105,9 +111,9 @@ const NAMES: [&str; 25] = [
 /// The value of a setting that was given as one text. Lists are separated by commas.
 fn value(name: &str, text: String) -> Result<Value, String> {
     match name {
-        "login.allow" | "repositories" => {
-            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+        "login.allow" | "repositories" | "trusted_publishers" => Ok(list(&text)),
+        "shared_folder" => {
+            text.parse().map(Value::Boolean).map_err(|_| "true or false is needed".to_owned())
         }
         _ if name.starts_with("limits.") => {
             text.parse().map(Value::Integer).map_err(|_| "a whole number is needed".to_owned())
@@ -218,6 +224,10 @@ impl Sources {
             database: given.database.map(Secret::new),
             bus: given.bus.map(Secret::new),
             public_url: given.public_url,
+            objects: given.objects,
+            object_options: Vec::new(),
+            shared_folder: given.shared_folder.unwrap_or(defaults.shared_folder),
+            trusted_publishers: given.trusted_publishers.unwrap_or_default(),
             owner,
             name: given.name.unwrap_or(defaults.name),
             create_channels: given.create_channels,
@@ -228,6 +238,12 @@ impl Sources {
             github: given.github.github().map_err(|(setting, problem)| bad(setting, problem))?,
         })
     }
+}
+
+/// A list as one text, its parts between commas.
+fn list(text: &str) -> Value {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    Value::Array(parts.map(Value::from).collect())
 }
 
 fn overlay(all: &mut Table, stronger: &Table) {
@@ -269,6 +285,9 @@ impl Settings {
         set("database", hidden(&self.database).map(Value::from));
         set("bus", hidden(&self.bus).map(Value::from));
         set("public_url", self.public_url.clone().map(Value::from));
+        set("objects", self.objects.clone().map(Value::from));
+        set("shared_folder", Some(self.shared_folder.into()));
+        set("trusted_publishers", Some(self.trusted_publishers.clone().into()));
         set("owner", self.owner.map(|key| key.to_string().into()));
         set("name", Some(self.name.clone().into()));
         set("create_channels", Some(self.create_channels().as_str().into()));
