@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use vocative_server::bus::{Bus, Local, Nats};
-use vocative_server::settings::{BadSetting, Settings, Sources};
+use vocative_server::settings::{BadSetting, Secret, Settings, Sources};
 use vocative_server::{Server, StartError};
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
@@ -36,6 +36,13 @@ pub(crate) struct Args {
     /// The address that clients use: wss://… . Needed beyond this machine.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// The object store of shared sessions: s3://bucket/path, gs://…, az://… or file:///… [default: a
+    /// folder beside the store]. Its credentials come from the environment, as its own tools take them.
+    #[arg(long, value_name = "URL")]
+    objects: Option<String>,
+    /// Every node sees the same local folder of objects.
+    #[arg(long)]
+    shared_folder: bool,
     /// The community's first admin: npub1… or 64 hex digits.
     #[arg(long, value_name = "KEY")]
     owner: Option<String>,
@@ -53,8 +60,9 @@ pub(crate) struct Args {
 const SETTINGS: &str = "\
 Settings come from flags, then the environment, then the file; --print-config shows the outcome.
 In the environment they are called VOCATIVE_LISTEN, VOCATIVE_DATA, VOCATIVE_DATABASE, VOCATIVE_BUS,
-VOCATIVE_PUBLIC_URL, VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS,
-and VOCATIVE_LIMITS_… as --print-config shows them. VOCATIVE_LOG is error, warn, info or debug.
+VOCATIVE_PUBLIC_URL, VOCATIVE_OBJECTS, VOCATIVE_SHARED_FOLDER, VOCATIVE_TRUSTED_PUBLISHERS,
+VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS, VOCATIVE_LIMITS_… as
+--print-config shows them. VOCATIVE_LOG is error, warn, info or debug.
 Logs go to standard error: text on a terminal, JSON lines elsewhere; never with messages or keys.
 SIGINT and SIGTERM stop it: what it has acknowledged is stored, and clients are told.";
 
@@ -79,6 +87,8 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         ("database", args.database.clone()),
         ("bus", args.bus.clone()),
         ("public_url", args.public_url.clone()),
+        ("objects", args.objects.clone()),
+        ("shared_folder", args.shared_folder.then(|| "true".to_owned())),
         ("owner", args.owner.clone()),
     ];
     for (name, value) in flags {
@@ -92,7 +102,18 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
         sources.file(&path.display().to_string(), &text).map_err(bad)?;
     }
-    sources.settings(data::folder()).map_err(bad)
+    let mut settings = sources.settings(data::folder()).map_err(bad)?;
+    settings.object_options = object_options();
+    Ok(settings)
+}
+
+/// What the environment says to the object stores' own tools.
+fn object_options() -> Vec<(String, Secret)> {
+    let is_option = |name: &str| ["AWS_", "AZURE_", "GOOGLE_"].iter().any(|prefix| name.starts_with(prefix));
+    let options = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let options = options.filter(|(name, _)| is_option(name));
+    let known = options.filter_map(|(name, value)| Some((name.to_lowercase(), value.into_string().ok()?)));
+    known.map(|(name, value)| (name, Secret::new(value))).collect()
 }
 
 fn bad(error: BadSetting) -> Failure {

@@ -26,6 +26,7 @@ pub(crate) use problem::Problem;
 use caller::Schemes;
 
 use crate::relay::{PublicUrl, State};
+use crate::sessions::shared::Sessions;
 
 /// What the handlers share.
 pub(crate) struct Api {
@@ -33,6 +34,8 @@ pub(crate) struct Api {
     pub(crate) node: Arc<State>,
     /// The address that clients use.
     pub(crate) url: PublicUrl,
+    /// The sessions that are shared.
+    pub(crate) sessions: Sessions,
 }
 
 #[derive(OpenApi)]

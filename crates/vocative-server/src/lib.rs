@@ -10,12 +10,16 @@ pub mod bus;
 #[doc(hidden)]
 pub mod fuzzing;
 mod listener;
+pub mod people;
 mod relay;
 mod server;
+#[allow(dead_code, reason = "its paths are being written")]
+mod sessions;
 pub mod settings;
 
 pub use relay::community;
 pub use server::{Server, StartError};
+pub use sessions::objects::BadObjects;
 
 /// A public key as people write it: `npub1…` or 64 hex digits.
 pub(crate) fn public_key(text: &str) -> Option<vocative::Key> {

@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use vocative_store::{Store, StoreError};
 
-use crate::api::Api;
 use crate::bus::Bus;
 use crate::settings::Settings;
 
@@ -70,9 +69,14 @@ impl Relay {
         Ok(Self { state, url, delivery, connections: TaskTracker::new() })
     }
 
-    /// What the handlers of HTTP share.
-    pub(crate) fn api(&self) -> Api {
-        Api { node: Arc::clone(&self.state), url: self.url.clone() }
+    /// What all connections share.
+    pub(crate) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state)
+    }
+
+    /// The address that clients use.
+    pub(crate) fn url(&self) -> PublicUrl {
+        self.url.clone()
     }
 
     /// Serves one client.

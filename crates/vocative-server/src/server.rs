@@ -19,10 +19,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use vocative_store::{Store, StoreError};
 
-use crate::api;
+use crate::api::{self, Api};
 use crate::bus::Bus;
 use crate::listener::{Door, Peer};
 use crate::relay::{MESSAGE, Readiness, Relay};
+use crate::sessions::objects::{BadObjects, Objects};
+use crate::sessions::shared::Sessions;
 use crate::settings::Settings;
 
 /// How long connections have to end when the node stops.
@@ -56,6 +58,9 @@ pub enum StartError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The object store.
+    #[error(transparent)]
+    Objects(#[from] BadObjects),
 }
 
 impl StartError {
@@ -66,6 +71,7 @@ impl StartError {
             Self::PublicUrl { .. } => "bad_public_url",
             Self::NoPublicUrl { .. } => "no_public_url",
             Self::Store(error) => error.code(),
+            Self::Objects(error) => error.code(),
         }
     }
 }
@@ -79,6 +85,7 @@ pub struct Server {
 
 struct Node {
     relay: Relay,
+    api: Arc<Api>,
     metrics: Option<PrometheusHandle>,
 }
 
@@ -105,8 +112,10 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         // One recorder for the process: a second node in it records with the first.
         let metrics = PrometheusBuilder::new().install_recorder().ok();
+        let sessions = Sessions::new(Arc::clone(&store), Objects::open(&settings)?);
         let relay = Relay::start(settings, url, address.port(), store, bus).await?;
-        Ok(Self { listener, node: Arc::new(Node { relay, metrics }), address })
+        let api = Arc::new(Api { node: relay.state(), url: relay.url(), sessions });
+        Ok(Self { listener, node: Arc::new(Node { relay, api, metrics }), address })
     }
 
     /// Where it listens.
@@ -127,7 +136,7 @@ impl Server {
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .with_state(Arc::clone(&node))
-            .merge(api::router(Arc::new(node.relay.api())))
+            .merge(api::router(Arc::clone(&node.api)))
             .fallback(api::unknown_path);
         let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);

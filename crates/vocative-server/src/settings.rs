@@ -8,8 +8,11 @@ use std::path::PathBuf;
 
 use vocative::Key;
 
+mod people;
 mod sources;
 
+pub(crate) use people::is_repository_name;
+pub use people::{Allowed, BadName, Github, GithubApp, Served};
 pub use sources::{BadSetting, Sources};
 
 /// The settings of one node.
@@ -26,6 +29,15 @@ pub struct Settings {
     /// The address that clients use: `wss://…` or `ws://…`. NIP-42 and NIP-98 are bound to it.
     /// Absent: derived from `listen`.
     pub public_url: Option<String>,
+    /// Where the bytes of shared sessions are: the URL of an object store (`file`, `s3`, `gs`, `az`).
+    /// Absent: a folder in `data`.
+    pub objects: Option<String>,
+    /// What the object store needs beside its URL, such as credentials, by the names of its service.
+    pub object_options: Vec<(String, Secret)>,
+    /// Every node sees the same local folder of objects.
+    pub shared_folder: bool,
+    /// Accounts whose references count whoever their actor is.
+    pub trusted_publishers: Vec<String>,
     /// The community's first admin.
     pub owner: Option<Key>,
     /// What the community calls itself (NIP-11).
@@ -36,6 +48,12 @@ pub struct Settings {
     pub other_kinds: Who,
     /// Bounds on what one client may ask for.
     pub limits: Limits,
+    /// Who may log in (section 3). Nobody while it is empty.
+    pub allow: Vec<Allowed>,
+    /// The repositories whose readers find each other here (section 3).
+    pub repositories: Vec<Served>,
+    /// The GitHub through which people log in.
+    pub github: Github,
 }
 
 /// Who may do something in the community.
@@ -103,11 +121,18 @@ impl Settings {
             database: None,
             bus: None,
             public_url: None,
+            objects: None,
+            object_options: Vec::new(),
+            shared_folder: false,
+            trusted_publishers: Vec::new(),
             owner: None,
             name: "Vocative".to_owned(),
             create_channels: None,
             other_kinds: Who::Members,
             limits: Limits::default(),
+            allow: Vec::new(),
+            repositories: Vec::new(),
+            github: Github::default(),
         }
     }
 
@@ -130,8 +155,10 @@ impl Secret {
 
     /// Of an address the scheme, so that one sees what is set.
     fn shown(&self) -> String {
-        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
-        format!("{scheme}://(hidden)")
+        match self.0.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://(hidden)"),
+            None => "(hidden)".to_owned(),
+        }
     }
 
     /// The value, for whom it is meant.

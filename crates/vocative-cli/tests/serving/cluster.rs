@@ -24,7 +24,7 @@ impl Cluster {
         let database = postgres.url(&postgres.database().await);
         let bus = tokio::task::block_in_place(nats::Server::start);
         let community = Community::of(6);
-        let setup = Setup::new(&community.owner).with("--database", &database);
+        let setup = Setup::new(&community.owner).with("--database", &database).flag("--shared-folder");
         let (mut nodes, mut links) = (Vec::new(), Vec::new());
         for _ in 0..3 {
             let link = Proxy::before(([127, 0, 0, 1], bus.port).into()).await;

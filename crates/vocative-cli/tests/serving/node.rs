@@ -39,6 +39,12 @@ impl Setup {
         self
     }
 
+    /// A flag without a value.
+    pub fn flag(mut self, flag: &str) -> Self {
+        self.arguments.push(flag.to_owned());
+        self
+    }
+
     pub fn data(self, folder: &Path) -> Self {
         self.with("--data", folder.to_str().expect("a name in UTF-8"))
     }

@@ -1,0 +1,4 @@
+//! References of sessions and sessions that are shared (section 4).
+
+pub(crate) mod objects;
+pub(crate) mod shared;
