@@ -112,9 +112,7 @@ const NAMES: [&str; 28] = [
 fn value(name: &str, text: String) -> Result<Value, String> {
     match name {
         "login.allow" | "repositories" | "trusted_publishers" => Ok(list(&text)),
-        "shared_folder" => {
-            text.parse().map(Value::Boolean).map_err(|_| "true or false is needed".to_owned())
-        }
+        "shared_folder" => text.parse().map(Value::Boolean).map_err(|_| "true or false is needed".to_owned()),
         _ if name.starts_with("limits.") => {
             text.parse().map(Value::Integer).map_err(|_| "a whole number is needed".to_owned())
         }
