@@ -18,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 mod call;
 mod caller;
 mod problem;
+mod sending;
 
 pub(crate) use call::{Call, FromBody, Params, Raw};
 pub(crate) use caller::Caller;
@@ -59,7 +60,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(Description::openapi())
+    OpenApiRouter::with_openapi(Description::openapi()).merge(sending::router())
 }
 
 /// The answer to a path that is none.

@@ -12,6 +12,7 @@ pub mod fuzzing;
 mod listener;
 pub mod people;
 mod relay;
+mod sending;
 mod server;
 #[allow(dead_code, reason = "its paths are being written")]
 mod sessions;
