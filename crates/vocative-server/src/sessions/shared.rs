@@ -17,6 +17,7 @@ use vocative_pi::{Content, EntryId, Evidence, FetchedEntry, Opened, Options, Ses
 use vocative_store::{Expected, Store, StoreError, Timestamp, Write, Written};
 
 use super::objects::{Objects, Unreachable};
+use crate::people::Holding;
 
 /// The most bytes of a session.
 pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -159,8 +160,12 @@ impl Sessions {
         Self { store, objects, reading: Semaphore::new(READING), open: Mutex::default() }
     }
 
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// Runs what keeps a processor busy where it keeps nobody waiting.
-    async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(super) async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         // It is never closed.
         let _turn = self.reading.acquire().await;
         match tokio::task::spawn_blocking(work).await {
