@@ -19,6 +19,7 @@ mod call;
 mod caller;
 mod people;
 mod problem;
+mod sending;
 
 pub(crate) use call::{Call, FromBody, Open, Params, Raw, Segment};
 pub(crate) use caller::Caller;
@@ -63,7 +64,9 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(Description::openapi()).merge(people::routes())
+    OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sending::router())
+        .merge(people::routes())
 }
 
 /// The answer to a path that is none.

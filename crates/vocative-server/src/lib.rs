@@ -12,6 +12,7 @@ pub mod fuzzing;
 mod listener;
 pub mod people;
 mod relay;
+mod sending;
 mod server;
 #[allow(dead_code, reason = "its paths are being written")]
 mod sessions;
@@ -27,4 +28,10 @@ pub(crate) fn public_key(text: &str) -> Option<vocative::Key> {
     // Not every 32 bytes are a key.
     key.xonly().ok()?;
     Some(vocative::Key::from_bytes(key.to_bytes()))
+}
+
+/// Sets what encrypts connections to other services; the libraries that open them choose none.
+pub(crate) fn provide_tls() {
+    // An error: another part of the program has set one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }

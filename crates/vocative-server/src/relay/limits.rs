@@ -102,6 +102,11 @@ impl Limiter {
         }
     }
 
+    /// Whether one more request of a key that is proven may be made now, over HTTP too.
+    pub(crate) fn may_ask(&self, key: Key) -> bool {
+        self.requests.check_key(key.as_bytes()).is_ok()
+    }
+
     /// What counts the requests, or the proofs, of one connection.
     pub(crate) fn connection(&self) -> DefaultDirectRateLimiter {
         RateLimiter::direct(self.requests_quota)
