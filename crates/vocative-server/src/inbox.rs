@@ -5,8 +5,8 @@
 
 use vocative::{Key, Login};
 use vocative_store::{
-    AccountName, InboxCursor, InboxPage, InboxQuery, InboxRow, Millis, Person, Reader, Source, Store, StoreError,
-    Timestamp,
+    AccountName, InboxCursor, InboxPage, InboxQuery, InboxRow, Millis, Person, Reader, Source, Store,
+    StoreError, Timestamp,
 };
 
 use crate::api::{Api, Caller, Problem};
@@ -67,8 +67,10 @@ fn account_name(login: &Login) -> Option<AccountName> {
 /// # Errors
 /// What the store says.
 pub(crate) async fn page(store: &dyn Store, owner: &Owner, asked: &Asked) -> Result<InboxPage, StoreError> {
-    let recipient =
-        Person { keys: owner.keys.clone(), names: owner.names.iter().map(|(name, _)| name.clone()).collect() };
+    let recipient = Person {
+        keys: owner.keys.clone(),
+        names: owner.names.iter().map(|(name, _)| name.clone()).collect(),
+    };
     let mut query = InboxQuery {
         recipient,
         reader: Reader::Keys(owner.keys.clone()),

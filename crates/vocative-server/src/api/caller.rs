@@ -53,10 +53,6 @@ pub(crate) struct Claim {
 }
 
 impl Caller {
-    /// As whom the caller reads.
-    pub(crate) fn reader(&self) -> Reader {
-        Reader::Keys(self.keys.clone())
-    }
 
     /// Who claims to make this request.
     ///

@@ -1,5 +1,7 @@
 //! One inbox over messages and sessions (section 5).
 
+#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -228,7 +230,8 @@ async fn live(
     // Whoever has no inbox is told so, and not by a stream that ends.
     Owner::of(&api, &caller).await?;
     let stopped = Arc::clone(&api.node);
-    let watch = Watch { delivered: api.node.watch_delivered(), api, caller, seen: HashMap::new(), is_begun: false };
+    let watch =
+        Watch { delivered: api.node.watch_delivered(), api, caller, seen: HashMap::new(), is_begun: false };
     let rows = stream::unfold(watch, Watch::next).flat_map(stream::iter);
     let events = rows.map(|row| Ok(Event::default().event("row").json_data(row).unwrap_or_default()));
     let events = events.take_until(async move { stopped.stopped().await });
@@ -267,8 +270,7 @@ impl Watch {
         let rows: Vec<Row> = page.rows.iter().map(Row::from).collect();
         let seen = rows.iter().map(|row| (row.item.clone(), row.clone())).collect();
         let before = std::mem::replace(&mut self.seen, seen);
-        let mut news: Vec<Row> =
-            rows.into_iter().filter(|row| before.get(&row.item) != Some(row)).collect();
+        let mut news: Vec<Row> = rows.into_iter().filter(|row| before.get(&row.item) != Some(row)).collect();
         news.reverse();
         Some((news, self))
     }

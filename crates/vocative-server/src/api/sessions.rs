@@ -1,5 +1,7 @@
 //! Session references, and sessions that are shared (section 4).
 
+#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -68,7 +70,8 @@ async fn push(
 impl From<NotTaken> for Problem {
     fn from(why: NotTaken) -> Self {
         let message = why.to_string();
-        let unprocessable = |code, message: String| Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
+        let unprocessable =
+            |code, message: String| Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message);
         match why {
             NotTaken::Invalid(problem) => unprocessable("invalid_artifact", problem.to_string())
                 .with("problem", problem.code.as_str())

@@ -7,11 +7,11 @@ use axum::body::Bytes;
 use vocative::Login;
 use vocative_pi::{EntryId, Evidence, Findings, Opened, Options, Reduction, SessionId, Sink, check};
 use vocative_store::{
-    AccountId, AccountName, Added, BadValue, Expected, Millis, SessionReference, Store, StoreError, Timestamp,
-    Verdict, Write, Written,
+    AccountId, AccountName, Added, BadValue, Expected, Millis, SessionReference, Store, StoreError,
+    Timestamp, Verdict, Write, Written,
 };
 
-use super::shared::Sessions;
+use super::shared::{Sessions, seconds};
 use crate::people::{Account, People, PeopleError};
 
 /// The most bytes of an artifact.
@@ -117,11 +117,11 @@ pub(crate) async fn take(
     let reduction = sessions.reading(move || read(&bytes)).await?;
     let latest = i64::try_from(now.as_secs()).unwrap_or(i64::MAX / 2000) * 1000 + AHEAD;
     let mut references = Vec::new();
-    let mut recipients: BTreeMap<Login, Timestamp> = BTreeMap::new();
+    let mut recipients = Vec::new();
     let mut ignored = 0;
     for (key, reference) in reduction.references() {
         let millis = reference.at.millis();
-        let at = Timestamp::from_secs(u64::try_from(millis.div_euclid(1000)).unwrap_or(0));
+        let at = seconds(reference.at);
         if millis > latest {
             return Err(NotTaken::Later { session: key.session.clone(), entry: key.entry.clone() });
         }
@@ -130,7 +130,7 @@ pub(crate) async fn take(
             ignored += 1;
             continue;
         }
-        recipients.entry((*key.recipient).clone()).or_insert(at);
+        recipients.push((&*key.recipient, at));
         let read = || -> Result<_, BadValue> {
             Ok(SessionReference {
                 session: key.session.as_str().parse()?,
@@ -142,7 +142,7 @@ pub(crate) async fn take(
         };
         references.push(read().map_err(damaged)?);
     }
-    let unknown = people.unregistered(recipients.into_keys()).await?;
+    let unknown = people.unregistered(&recipients).await?;
     if !unknown.is_empty() {
         return Err(NotTaken::UnknownRecipients(unknown));
     }
@@ -188,7 +188,7 @@ fn verdicts(
     session: &Opened,
 ) -> Result<BTreeMap<vocative_store::EntryId, Verdict>, BadValue> {
     let is_own = |item: &&Evidence| {
-        let at = Timestamp::from_secs(u64::try_from(item.at.millis().div_euclid(1000)).unwrap_or(0));
+        let at = seconds(item.at);
         let is_sharer =
             sharer.names.iter().any(|name| name.login == item.marker.actor.login && name.covers(at));
         is_sharer && item.marker.session == session.header.id
@@ -196,9 +196,11 @@ fn verdicts(
     let mut verdicts: BTreeMap<vocative_store::EntryId, Verdict> = BTreeMap::new();
     for item in session.all_evidence().iter().filter(is_own) {
         let (actor, at) = (name(&item.marker.actor.login)?, Millis::new(item.at.millis()));
-        let verdict = verdicts
-            .entry(item.marker.entry.as_str().parse()?)
-            .or_insert_with(|| Verdict { actor, at, recipients: Vec::new() });
+        let verdict = verdicts.entry(item.marker.entry.as_str().parse()?).or_insert_with(|| Verdict {
+            actor,
+            at,
+            recipients: Vec::new(),
+        });
         for recipient in &item.marker.recipients {
             let recipient = name(&recipient.login)?;
             if !verdict.recipients.contains(&recipient) {

@@ -111,10 +111,13 @@ pub(crate) enum Grant {
 }
 
 impl Grant {
-    /// What the evidence inside a session grants to whom it names.
-    pub(crate) fn of(session: &Opened, names: &[Login]) -> Self {
+    /// What the evidence inside a session grants to whoever holds these names: to whoever held them when
+    /// the message was written.
+    pub(crate) fn of(session: &Opened, names: &[Holding]) -> Self {
         let is_named = |item: &&Evidence| {
-            item.marker.recipients.iter().any(|recipient| names.contains(&recipient.login))
+            let at = seconds(item.at);
+            let is = |login: &Login| names.iter().any(|name| name.login == *login && name.covers(at));
+            item.marker.recipients.iter().any(|recipient| is(&recipient.login))
         };
         let mut targets: Vec<_> =
             session.all_evidence().iter().filter(is_named).map(|item| item.target).collect();
@@ -144,6 +147,11 @@ fn document(account: &str, session: &SessionId) -> String {
 fn object(account: &str, session: &SessionId) -> String {
     let digest = Sha256::new_with_prefix(account).chain_update([0]).chain_update(session.as_str()).finalize();
     format!("{}.jsonl", HEXLOWER.encode(&digest))
+}
+
+/// The second in which something was written, for who held which name then.
+pub(super) fn seconds(at: vocative_pi::Timestamp) -> Timestamp {
+    Timestamp::from_secs(u64::try_from(at.millis().div_euclid(1000)).unwrap_or(0))
 }
 
 fn digest(bytes: &[u8]) -> String {
