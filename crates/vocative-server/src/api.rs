@@ -18,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 mod call;
 mod caller;
 mod problem;
+#[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
 mod sending;
 
 pub(crate) use call::{Call, FromBody, Params, Raw};
