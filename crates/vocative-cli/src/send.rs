@@ -67,7 +67,7 @@ fn to(text: &str) -> Result<To, String> {
 /// The id of a message: 64 hex digits, or `note1…`.
 pub(crate) fn message_id(text: &str) -> Result<String, String> {
     let bad = |_| "the id of a message is 64 hex digits, or note1…".to_owned();
-    EventId::parse(text).map(EventId::to_hex).map_err(bad)
+    EventId::parse(text).map(|id| id.to_hex()).map_err(bad)
 }
 
 /// How a command reaches the community, and how it answers.
