@@ -17,16 +17,18 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
+mod people;
 mod problem;
 #[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
 mod sending;
 
-pub(crate) use call::{Call, FromBody, Params, Raw};
+pub(crate) use call::{Call, FromBody, Open, Params, Raw, Segment};
 pub(crate) use caller::Caller;
 pub(crate) use problem::Problem;
 
 use caller::Schemes;
 
+use crate::people::People;
 use crate::relay::{PublicUrl, State};
 use crate::sessions::shared::Sessions;
 
@@ -36,6 +38,8 @@ pub(crate) struct Api {
     pub(crate) node: Arc<State>,
     /// The address that clients use.
     pub(crate) url: PublicUrl,
+    /// Who has logged in.
+    pub(crate) people: People,
     /// The sessions that are shared.
     pub(crate) sessions: Sessions,
 }
@@ -61,7 +65,9 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(Description::openapi()).merge(sending::router())
+    OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sending::router())
+        .merge(people::routes())
 }
 
 /// The answer to a path that is none.

@@ -29,3 +29,9 @@ pub(crate) fn public_key(text: &str) -> Option<vocative::Key> {
     key.xonly().ok()?;
     Some(vocative::Key::from_bytes(key.to_bytes()))
 }
+
+/// Sets what encrypts connections to other services; the libraries that open them choose none.
+pub(crate) fn provide_tls() {
+    // An error: another part of the program has set one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

@@ -26,6 +26,7 @@ mod tokens;
 mod vault;
 mod web;
 
+pub(crate) use accounts::machine_clock;
 pub use accounts::{Account, AccountId, Holding};
 pub use device::{DeviceLogin, Polled};
 pub use error::{BadPeopleSettings, PeopleError};
@@ -33,6 +34,7 @@ pub use keys::Challenge;
 pub use logins::{LoginId, LoginRow, NewLogin, Session};
 pub use participants::Participant;
 pub use repositories::RepositoryName;
+pub(crate) use web::LASTS as WEB_LOGIN;
 pub use web::{Returned, WebLogin};
 
 use documents::Documents;

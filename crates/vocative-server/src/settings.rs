@@ -86,6 +86,8 @@ pub struct Limits {
     pub events_per_second: u32,
     /// `REQ` and `COUNT` a second of one key; of one connection while it has none.
     pub requests_per_second: u32,
+    /// Logins a minute that are begun from one address.
+    pub logins_per_minute: u32,
     /// Connections of one address.
     pub connections_per_address: usize,
     /// Open subscriptions of one connection.
@@ -101,6 +103,7 @@ impl Default for Limits {
         Self {
             events_per_second: 50,
             requests_per_second: 20,
+            logins_per_minute: 30,
             connections_per_address: 20,
             subscriptions: 64,
             filters: 20,

@@ -15,6 +15,7 @@ use vocative::Key;
 use vocative_store::{EventId, Reader, Timestamp};
 
 use super::{Api, Problem};
+use crate::people::Session;
 use crate::relay::{PublicUrl, protocol};
 
 /// How far the time of a signed request may be off, in seconds.
@@ -41,6 +42,8 @@ pub(crate) enum Proof {
         /// Whether it covers the body.
         covers_body: bool,
     },
+    /// The session of an account, by its token or by the cookie of a browser.
+    Session(Session),
 }
 
 /// A caller whose request is still to be held against its body.
@@ -60,14 +63,39 @@ impl Caller {
     /// # Errors
     /// 401 when nobody does, or the claim is wrong.
     pub(crate) async fn claim(parts: &mut Parts, api: &Arc<Api>) -> Result<Claim, Problem> {
-        let header = authorization(&parts.headers)?;
-        let Some((scheme, credentials)) = header.and_then(|header| header.split_once(' ')) else {
-            return Err(Problem::not_logged_in());
+        let Some(header) = authorization(&parts.headers)? else {
+            let token = cookie(&parts.headers, session_cookie(&api.url));
+            let token = token.ok_or_else(Problem::not_logged_in)?;
+            // Other sites can make a browser send its cookie, but not say that they are this one.
+            if !parts.method.is_safe() && !is_same_origin(&parts.headers, &api.url) {
+                return Err(other_origin());
+            }
+            return with_token(token, api).await;
         };
-        if scheme.eq_ignore_ascii_case("nostr") {
-            return signed(credentials, parts, &api.url, api.node.now());
+        match header.split_once(' ') {
+            Some((scheme, event)) if scheme.eq_ignore_ascii_case("nostr") => {
+                signed(event, parts, &api.url, api.node.now())
+            }
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                with_token(token.trim(), api).await
+            }
+            _ => Err(Problem::not_logged_in()),
         }
-        Err(Problem::not_logged_in())
+    }
+
+    /// The caller's session.
+    ///
+    /// # Errors
+    /// 401 for whoever is known by a key only.
+    pub(crate) fn session(&self) -> Result<&Session, Problem> {
+        match &self.proof {
+            Proof::Session(session) => Ok(session),
+            Proof::Signed { .. } => Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "not_logged_in",
+                "this needs a login: a session token, not a signed request",
+            )),
+        }
     }
 }
 
@@ -92,6 +120,38 @@ impl FromRequestParts<Arc<Api>> for Caller {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
         Self::claim(parts, api).await?.over(b"")
     }
+}
+
+/// Whose session token it is.
+async fn with_token(token: &str, api: &Api) -> Result<Claim, Problem> {
+    let session = api.people.session(token).await?.ok_or_else(Problem::not_logged_in)?;
+    let keys = api.people.account(session.account).await?.map(|account| account.keys).unwrap_or_default();
+    Ok(Claim { caller: Caller { keys, proof: Proof::Session(session) }, payload: None })
+}
+
+/// The name of the cookie that holds a browser's session. By TLS it is one that no other host, and no page
+/// without TLS, can set.
+pub(crate) fn session_cookie(url: &PublicUrl) -> &'static str {
+    if url.is_secure() { "__Host-vocative" } else { "vocative" }
+}
+
+/// The only cookie of a name. Of several one may have been planted, so that none counts.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value);
+    let value = values.next();
+    value.filter(|_| values.next().is_none())
+}
+
+fn is_same_origin(headers: &HeaderMap, url: &PublicUrl) -> bool {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin.is_some_and(|origin| url.is_origin(origin))
+}
+
+fn other_origin() -> Problem {
+    let says = "a request with a cookie that changes something has to come from a page of this server";
+    Problem::new(StatusCode::FORBIDDEN, "other_origin", says)
 }
 
 fn authorization(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
@@ -157,7 +217,10 @@ impl Modify for Schemes {
         let token =
             HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("A session token, `voc_…`."));
         components.add_security_scheme("token", SecurityScheme::Http(token.build()));
-        let cookie = ApiKeyValue::with_description("vocative", "The session of a browser.");
+        let cookie = ApiKeyValue::with_description(
+            "vocative",
+            "The session of a browser; by TLS it is called `__Host-vocative`. A change needs `Origin`.",
+        );
         components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }

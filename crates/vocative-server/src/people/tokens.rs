@@ -96,8 +96,11 @@ impl People {
         self.github.as_ref()?.vault.open_sealed(place, &kept.sealed)
     }
 
-    /// The scopes that an account's login has been granted.
-    pub(super) async fn granted(&self, account: AccountId) -> Result<Vec<String>, PeopleError> {
+    /// The scopes that GitHub has granted to an account's login.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn granted(&self, account: AccountId) -> Result<Vec<String>, PeopleError> {
         let found = self.documents.get::<Logins>(&document(account)).await?;
         Ok(found.and_then(|found| found.value.token).map(|kept| kept.scopes).unwrap_or_default())
     }

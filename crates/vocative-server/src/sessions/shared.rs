@@ -16,7 +16,7 @@ use vocative_pi::tree::EntryIndex;
 use vocative_pi::{Content, EntryId, Evidence, FetchedEntry, Opened, Options, SessionId, fetch};
 use vocative_store::{Expected, Store, StoreError, Timestamp, Write, Written};
 
-use super::objects::Objects;
+use super::objects::{Objects, Unreachable};
 
 /// The most bytes of a session.
 pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -24,9 +24,7 @@ pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
 pub(crate) const MOST_ENTRIES: usize = 50;
 /// How long a session is closed to others while it is replaced, in seconds; writing its object must end
 /// earlier.
-const REPLACING: u64 = 120;
-/// How long writing an object may take.
-const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
+const REPLACING: u64 = 2 * super::objects::PATIENCE.as_secs();
 /// How many sessions are read at once; each may take as much memory as its bytes, and its index.
 const READING: usize = 4;
 /// The most bytes of sessions that stay open for the next request.
@@ -69,8 +67,8 @@ pub(crate) enum NotShared {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The object store.
-    #[error("the object store does not answer")]
-    Objects(#[from] object_store::Error),
+    #[error(transparent)]
+    Objects(#[from] Unreachable),
 }
 
 /// Why a session was not read.
@@ -80,8 +78,8 @@ pub(crate) enum NotRead {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The object store.
-    #[error("the object store does not answer")]
-    Objects(#[from] object_store::Error),
+    #[error(transparent)]
+    Objects(#[from] Unreachable),
     /// The object is not what the document says.
     #[error("the object of the session is damaged")]
     Damaged,
@@ -239,9 +237,7 @@ impl Sessions {
             let begun = Shared { replacing: Some(now + REPLACING), ..before };
             let version = self.set(&name, expected, &begun).await?.ok_or(NotShared::Busy)?;
             expected = Expected::Version(version);
-            let object = object(account, id);
-            let written = tokio::time::timeout(WRITING, self.objects.put(&object, bytes));
-            written.await.map_err(|_| NotShared::Busy)??;
+            self.objects.put(&object(account, id), bytes).await?;
         }
         self.set(&name, expected, &after).await?.ok_or(NotShared::Busy)?;
         Ok((session, true))

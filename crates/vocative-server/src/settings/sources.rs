@@ -69,6 +69,7 @@ struct GivenLogin {
 struct GivenLimits {
     events_per_second: Option<u32>,
     requests_per_second: Option<u32>,
+    logins_per_minute: Option<u32>,
     connections_per_address: Option<usize>,
     subscriptions: Option<usize>,
     filters: Option<usize>,
@@ -77,7 +78,7 @@ struct GivenLimits {
 
 /// Every setting by its path in the file. Of the environment's names these are the ends, in capitals:
 /// `VOCATIVE_PUBLIC_URL`, `VOCATIVE_LIMITS_FILTERS`.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "listen",
     "data",
     "database",
@@ -92,6 +93,7 @@ const NAMES: [&str; 28] = [
     "other_kinds",
     "limits.events_per_second",
     "limits.requests_per_second",
+    "limits.logins_per_minute",
     "limits.connections_per_address",
     "limits.subscriptions",
     "limits.filters",
@@ -205,6 +207,7 @@ impl Sources {
                 .limits
                 .requests_per_second
                 .unwrap_or(defaults.limits.requests_per_second),
+            logins_per_minute: given.limits.logins_per_minute.unwrap_or(defaults.limits.logins_per_minute),
             connections_per_address: given
                 .limits
                 .connections_per_address
@@ -256,10 +259,11 @@ fn overlay(all: &mut Table, stronger: &Table) {
 }
 
 impl Limits {
-    fn named(&self) -> [(&'static str, u64); 6] {
+    fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("events_per_second", u64::from(self.events_per_second)),
             ("requests_per_second", u64::from(self.requests_per_second)),
+            ("logins_per_minute", u64::from(self.logins_per_minute)),
             ("connections_per_address", self.connections_per_address as u64),
             ("subscriptions", self.subscriptions as u64),
             ("filters", self.filters as u64),

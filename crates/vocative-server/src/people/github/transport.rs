@@ -1,7 +1,6 @@
 //! Requests to GitHub: bounded in time and size. A redirect is followed by hand, on the same origin only,
 //! so that no token goes anywhere else.
 
-use std::sync::Once;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
@@ -53,11 +52,7 @@ impl Answer {
 
 impl Transport {
     pub(super) fn new() -> Result<Self, BadPeopleSettings> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // Another part of the program may have set one already.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
+        crate::provide_tls();
         let http = reqwest::Client::builder()
             .user_agent(concat!("vocative/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
