@@ -66,7 +66,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .merge(sending::router())
+        .merge(sending::routes())
         .merge(people::routes())
 }
 
