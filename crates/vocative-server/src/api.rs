@@ -17,12 +17,13 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
+mod inbox;
 mod people;
 mod problem;
-#[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
 mod sending;
+mod sessions;
 
-pub(crate) use call::{Call, FromBody, Open, Params, Raw, Segment};
+pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};
 pub(crate) use caller::Caller;
 pub(crate) use problem::Problem;
 
@@ -68,6 +69,8 @@ fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(sending::routes())
         .merge(people::routes())
+        .merge(sessions::routes())
+        .merge(inbox::routes())
 }
 
 /// The answer to a path that is none.

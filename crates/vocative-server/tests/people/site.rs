@@ -1,5 +1,7 @@
 //! A node with its GitHub, as a browser and a terminal see it.
 
+#![allow(unreachable_pub, reason = "shared by the modules of this test program")]
+
 use std::sync::Arc;
 
 use data_encoding::{BASE64, HEXLOWER};

@@ -1,5 +1,7 @@
 //! A community's people, a GitHub that does what a test says, and one clock for both.
 
+#![allow(unreachable_pub, reason = "shared by the modules of this test program")]
+
 use std::sync::Arc;
 
 use tempfile::TempDir;
