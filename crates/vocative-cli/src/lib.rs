@@ -16,6 +16,7 @@ mod conflict;
 mod conformance;
 mod context;
 mod data;
+mod demo;
 mod files;
 mod history;
 mod inbox;

@@ -1,7 +1,5 @@
 //! `/v1/messages`: composing, publishing, reading (section 2).
 
-#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
