@@ -64,9 +64,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(Description::openapi())
-        .merge(sending::router())
-        .merge(people::routes())
+    OpenApiRouter::with_openapi(Description::openapi()).merge(sending::router()).merge(people::routes())
 }
 
 /// The answer to a path that is none.
