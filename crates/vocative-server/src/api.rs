@@ -17,11 +17,13 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
+mod inbox;
 mod people;
 mod problem;
 mod sending;
+mod sessions;
 
-pub(crate) use call::{Call, FromBody, Open, Params, Raw, Segment};
+pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};
 pub(crate) use caller::Caller;
 pub(crate) use problem::Problem;
 
@@ -64,7 +66,11 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(Description::openapi()).merge(sending::router()).merge(people::routes())
+    OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sending::router())
+        .merge(people::routes())
+        .merge(sessions::routes())
+        .merge(inbox::routes())
 }
 
 /// The answer to a path that is none.

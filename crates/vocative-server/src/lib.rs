@@ -4,17 +4,16 @@
 //! may read. It has no rule of its own about mentions: the engine checks their tags. Section numbers in
 //! the documentation are those of the specification of the server.
 
-#[allow(dead_code, unused_imports, reason = "its first paths are being written")]
 mod api;
 pub mod bus;
 #[doc(hidden)]
 pub mod fuzzing;
+mod inbox;
 mod listener;
 pub mod people;
 mod relay;
 mod sending;
 mod server;
-#[allow(dead_code, reason = "its paths are being written")]
 mod sessions;
 pub mod settings;
 

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use vocative::Key;
 
+use crate::people::Account;
+
 mod people;
 mod sources;
 
@@ -137,6 +139,15 @@ impl Settings {
             repositories: Vec::new(),
             github: Github::default(),
         }
+    }
+
+    /// Whether an account's references count whoever their actor is. It is named by its number, or by
+    /// `github:` and a login that it holds.
+    pub(crate) fn trusts(&self, account: &Account) -> bool {
+        let is_trusted =
+            |named: &str| self.trusted_publishers.iter().any(|trusted| trusted.eq_ignore_ascii_case(named));
+        let mut held = account.names.iter().filter(|name| name.until.is_none());
+        is_trusted(&account.id.to_string()) || held.any(|name| is_trusted(&format!("github:{}", name.login)))
     }
 
     /// Who may create channels.

@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::group::Writer;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::session::{AccountId, Added, EntryId, SessionId, SessionReference, Verdict};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
@@ -24,10 +25,12 @@ mod call;
 mod documents;
 mod export;
 mod failure;
+mod inbox;
 mod password;
 mod read;
 mod row;
 mod schema;
+mod sessions;
 mod writer;
 
 pub use password::{Passwords, names_password};
@@ -174,13 +177,26 @@ impl Store for Postgres {
         Box::pin(async move { Ok(read::count(&*self.connection().await?, &query).await? > 0) })
     }
 
-    fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
-        let sql = sql::inbox(Dialect::Postgres, query);
-        let limit = query.limit;
+    fn add_references(&self, publisher: &AccountId, references: Vec<SessionReference>) -> Answer<'_, Added> {
+        let publisher = publisher.clone();
+        Box::pin(async move { sessions::add(&*self.connection().await?, &publisher, references).await })
+    }
+
+    fn withdraw_references(&self, publisher: &AccountId, session: &SessionId) -> Answer<'_, usize> {
+        let (publisher, session) = (publisher.clone(), session.clone());
+        Box::pin(async move { sessions::withdraw(&*self.connection().await?, &publisher, &session).await })
+    }
+
+    fn set_verdict(&self, session: &SessionId, entry: &EntryId, verdict: Option<Verdict>) -> Answer<'_, ()> {
+        let (session, entry) = (session.clone(), entry.clone());
         Box::pin(async move {
-            let rows = read::rows(&*self.connection().await?, &sql).await?;
-            Ok(InboxPage::of(rows, limit))
+            sessions::set_verdict(&*self.connection().await?, &session, &entry, verdict.as_ref()).await
         })
+    }
+
+    fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
+        let query = query.clone();
+        Box::pin(async move { inbox::page(&*self.connection().await?, &query).await })
     }
 
     fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {

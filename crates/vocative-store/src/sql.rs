@@ -6,13 +6,15 @@ use vocative::Key;
 
 use crate::value::{EventId, Timestamp};
 
+mod disputes;
 mod documents;
 mod inbox;
 mod matching;
 mod readable;
 
+pub(crate) use disputes::{REFERENCE, settle, unsettled};
 pub(crate) use documents::documents;
-pub(crate) use inbox::inbox;
+pub(crate) use inbox::{messages, sessions};
 pub(crate) use matching::{count, find, query};
 pub(crate) use readable::{may_read, readable};
 
@@ -125,8 +127,8 @@ impl Sql {
     }
 }
 
-/// What must hold between tables: each statement counts what breaks it.
-pub(crate) const CHECKS: [(&str, &str); 7] = [
+/// Those that are the same in every release.
+const CHECKS: [(&str, &str); 7] = [
     (
         "events behind the last position",
         "SELECT COUNT(*) FROM events WHERE position > (SELECT position FROM head)",
@@ -161,3 +163,10 @@ pub(crate) const CHECKS: [(&str, &str); 7] = [
         "SELECT COUNT(*) FROM names n WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.position = n.event)",
     ),
 ];
+
+/// What must hold between tables: what it is called where it does not, and a statement that counts it.
+pub(crate) fn checks() -> Vec<(&'static str, String)> {
+    let mut checks: Vec<_> = CHECKS.iter().map(|(name, sql)| (*name, (*sql).to_owned())).collect();
+    checks.push(("references whose dispute is not what others say", unsettled()));
+    checks
+}

@@ -132,3 +132,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Segment {
         read.map(|Path(segment)| Self(segment)).map_err(|_| Problem::not_found())
     }
 }
+
+/// The parts of a path that say what it is about.
+pub(crate) struct Segments<const N: usize>(pub(crate) [String; N]);
+
+impl<const N: usize, S: Send + Sync> FromRequestParts<S> for Segments<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = Path::<Vec<String>>::from_request_parts(parts, state).await;
+        let segments = read.ok().and_then(|Path(segments)| segments.try_into().ok());
+        segments.map(Self).ok_or_else(Problem::not_found)
+    }
+}

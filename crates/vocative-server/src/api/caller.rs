@@ -15,7 +15,7 @@ use vocative::Key;
 use vocative_store::{EventId, Reader, Timestamp};
 
 use super::{Api, Problem};
-use crate::people::Session;
+use crate::people::{Account, Session};
 use crate::relay::{PublicUrl, protocol};
 
 /// How far the time of a signed request may be off, in seconds.
@@ -53,10 +53,6 @@ pub(crate) struct Claim {
 }
 
 impl Caller {
-    /// As whom the caller reads.
-    pub(crate) fn reader(&self) -> Reader {
-        Reader::Keys(self.keys.clone())
-    }
 
     /// Who claims to make this request.
     ///
@@ -81,6 +77,42 @@ impl Caller {
             }
             _ => Err(Problem::not_logged_in()),
         }
+    }
+
+    /// The caller's account: that of the session, or the one to which the key is linked.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn find_account(&self, api: &Api) -> Result<Option<Account>, Problem> {
+        let id = match (&self.proof, self.keys.first()) {
+            (Proof::Session(session), _) => Some(session.account),
+            (Proof::Signed { .. }, Some(key)) => api.people.account_with(*key).await?,
+            (Proof::Signed { .. }, None) => None,
+        };
+        match id {
+            Some(id) => Ok(api.people.account(id).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The caller's account, for what only people with one may do.
+    ///
+    /// # Errors
+    /// 401 without one.
+    pub(crate) async fn account(&self, api: &Api) -> Result<Account, Problem> {
+        let says = "this needs an account: log in, or link the key to the account of a login";
+        let none = || Problem::new(StatusCode::UNAUTHORIZED, "not_logged_in", says);
+        self.find_account(api).await?.ok_or_else(none)
+    }
+
+    /// Whether the caller is still known by what made them known: a session may have ended since.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn is_still_known(&self, api: &Api) -> Result<bool, Problem> {
+        let Proof::Session(session) = &self.proof else { return Ok(true) };
+        let logins = api.people.logins(session.account).await?;
+        Ok(logins.iter().any(|login| login.id == session.login))
     }
 
     /// The caller's session.

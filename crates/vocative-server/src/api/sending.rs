@@ -1,5 +1,7 @@
 //! `/v1/messages`: composing, publishing, reading (section 2).
 
+#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
+
 use std::sync::Arc;
 
 use axum::Json;

@@ -3,6 +3,7 @@
 //! A name belongs to the first account that logged in under it, and to no other until an admin releases
 //! it. After a rename an account holds both names; both count as its own.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -215,6 +216,19 @@ impl People {
     /// What the store says.
     pub async fn account_of(&self, login: &Login, at: Timestamp) -> Result<Option<AccountId>, PeopleError> {
         Ok(self.registry().await?.account_of(login, at))
+    }
+
+    /// Which of these names nobody held at their instants.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn unregistered(
+        &self,
+        names: &[(&Login, Timestamp)],
+    ) -> Result<BTreeSet<Login>, PeopleError> {
+        let registry = self.registry().await?;
+        let unknown = names.iter().filter(|(login, at)| registry.account_of(login, *at).is_none());
+        Ok(unknown.map(|(login, _)| (*login).clone()).collect())
     }
 
     /// The names that an account holds or held, each with its time. All count as its own within it.

@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) limiter: Limiter,
     subscriptions: Mutex<Subscriptions<Arc<Live>>>,
     /// The last position that this node has delivered.
-    delivered: AtomicU64,
+    delivered: watch::Sender<u64>,
     /// The last position that this node knows to be taken.
     known: AtomicU64,
     /// Whoever reads a piece of an answer holds one.
@@ -56,7 +56,7 @@ impl State {
             access: Access::new(Arc::clone(&store), bus.is_shared()),
             limiter: Limiter::new(&settings.limits),
             subscriptions: Mutex::default(),
-            delivered: AtomicU64::new(head),
+            delivered: watch::Sender::new(head),
             known: AtomicU64::new(head),
             pieces: Semaphore::new(stored::PIECES),
             stopping: watch::Sender::new(false),
@@ -100,11 +100,20 @@ impl State {
 
     /// The last position that this node has delivered.
     pub(crate) fn delivered(&self) -> Position {
-        Position::new(self.delivered.load(Ordering::Acquire))
+        Position::new(*self.delivered.borrow())
+    }
+
+    /// Tells of every position that this node delivers from here on.
+    pub(crate) fn watch_delivered(&self) -> watch::Receiver<u64> {
+        self.delivered.subscribe()
     }
 
     pub(crate) fn has_delivered(&self, position: Position) {
-        self.delivered.fetch_max(position.get(), Ordering::AcqRel);
+        self.delivered.send_if_modified(|delivered| {
+            let is_later = *delivered < position.get();
+            *delivered = position.get().max(*delivered);
+            is_later
+        });
         self.known.fetch_max(position.get(), Ordering::AcqRel);
     }
 

@@ -17,6 +17,7 @@ use vocative_pi::{Content, EntryId, Evidence, FetchedEntry, Opened, Options, Ses
 use vocative_store::{Expected, Store, StoreError, Timestamp, Write, Written};
 
 use super::objects::{Objects, Unreachable};
+use crate::people::Holding;
 
 /// The most bytes of a session.
 pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -110,10 +111,13 @@ pub(crate) enum Grant {
 }
 
 impl Grant {
-    /// What the evidence inside a session grants to whom it names.
-    pub(crate) fn of(session: &Opened, names: &[Login]) -> Self {
+    /// What the evidence inside a session grants to whoever holds these names: to whoever held them when
+    /// the message was written.
+    pub(crate) fn of(session: &Opened, names: &[Holding]) -> Self {
         let is_named = |item: &&Evidence| {
-            item.marker.recipients.iter().any(|recipient| names.contains(&recipient.login))
+            let at = seconds(item.at);
+            let is = |login: &Login| names.iter().any(|name| name.login == *login && name.covers(at));
+            item.marker.recipients.iter().any(|recipient| is(&recipient.login))
         };
         let mut targets: Vec<_> =
             session.all_evidence().iter().filter(is_named).map(|item| item.target).collect();
@@ -145,6 +149,11 @@ fn object(account: &str, session: &SessionId) -> String {
     format!("{}.jsonl", HEXLOWER.encode(&digest))
 }
 
+/// The second in which something was written, for who held which name then.
+pub(super) fn seconds(at: vocative_pi::Timestamp) -> Timestamp {
+    Timestamp::from_secs(u64::try_from(at.millis().div_euclid(1000)).unwrap_or(0))
+}
+
 fn digest(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
@@ -159,8 +168,12 @@ impl Sessions {
         Self { store, objects, reading: Semaphore::new(READING), open: Mutex::default() }
     }
 
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// Runs what keeps a processor busy where it keeps nobody waiting.
-    async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(super) async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         // It is never closed.
         let _turn = self.reading.acquire().await;
         match tokio::task::spawn_blocking(work).await {

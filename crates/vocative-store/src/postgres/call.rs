@@ -4,9 +4,9 @@ use deadpool_postgres::ClientWrapper;
 use tokio_postgres::{Client, Error};
 
 use super::batch::{Batch, said};
-use super::documents;
 use super::failure::failed;
 use super::row;
+use super::{documents, sessions};
 use crate::channel::Change;
 use crate::error::{Outcome, Refusal, StoreError};
 use crate::facts::Facts;
@@ -58,6 +58,7 @@ pub(super) async fn import(
 ) -> Result<(), StoreError> {
     let mut batch = Batch::import(head);
     let (mut changes, mut settings, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut published, mut verdicts) = (Vec::new(), Vec::new());
     for record in records {
         match record {
             Record::Event { position, event, deleted } => {
@@ -70,6 +71,8 @@ pub(super) async fn import(
             Record::Member(channel, member) => changes.push(said(&Change::SetMember(channel, member))),
             Record::Setting(setting) => settings.push(setting),
             Record::Document(document) => kept.push(document),
+            Record::Verdict(said) => verdicts.push(said),
+            Record::Reference(one) => published.push(one),
             Record::Mention(_) => {}
         }
     }
@@ -86,6 +89,9 @@ pub(super) async fn import(
     }
     if !kept.is_empty() {
         documents::import(client, &kept).await?;
+    }
+    if !published.is_empty() || !verdicts.is_empty() {
+        sessions::import(client, &published, &verdicts).await?;
     }
     Ok(())
 }

@@ -4,10 +4,11 @@ use tokio_postgres::{Client, Row};
 
 use super::read::{int, run};
 use super::row;
+use super::sessions;
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::setting::Setting;
-use crate::sql::{Arg, DOCUMENT, EVENT, ROW};
+use crate::sql::{Arg, DOCUMENT, EVENT, REFERENCE, ROW};
 use crate::store::{ExportCursor, ExportPage, Record};
 
 type Read = fn(&Row) -> Result<Record, StoreError>;
@@ -45,6 +46,33 @@ pub(super) async fn page(
             let sql =
                 format!("SELECT {DOCUMENT} FROM documents d WHERE d.name > $1 ORDER BY d.name LIMIT $2");
             (sql, vec![after.into()], |found| Ok(Record::Document(row::document(found)?)))
+        }
+        ExportCursor::Verdicts(after) => {
+            let (session, entry, recipient) = match after {
+                None => ("", "", ""),
+                Some((session, entry, recipient)) => (session.as_str(), entry.as_str(), recipient.as_str()),
+            };
+            let sql = format!(
+                "SELECT {REFERENCE} FROM verdicts r WHERE (r.session, r.entry, r.recipient) > ($1, $2, $3) \
+                 ORDER BY r.session, r.entry, r.recipient LIMIT $4"
+            );
+            let bounds = [session, entry, recipient].map(Arg::from).to_vec();
+            (sql, bounds, |found| Ok(Record::Verdict(sessions::reference(found)?)))
+        }
+        ExportCursor::References(after) => {
+            let (session, entry, recipient, publisher) = match after {
+                None => ("", "", "", ""),
+                Some((session, entry, recipient, publisher)) => {
+                    (session.as_str(), entry.as_str(), recipient.as_str(), publisher.as_str())
+                }
+            };
+            let sql = format!(
+                "SELECT {REFERENCE}, r.publisher, r.disputed FROM session_mentions r \
+                 WHERE (r.session, r.entry, r.recipient, r.publisher) > ($1, $2, $3, $4) \
+                 ORDER BY r.session, r.entry, r.recipient, r.publisher LIMIT $5"
+            );
+            let bounds = [session, entry, recipient, publisher].map(Arg::from).to_vec();
+            (sql, bounds, |found| Ok(Record::Reference(sessions::published(found)?)))
         }
         ExportCursor::Mentions(after) => {
             let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());

@@ -10,8 +10,7 @@ use super::row;
 use crate::channel::{Channel, Member, Roles};
 use crate::error::StoreError;
 use crate::event::{Event, kinds};
-use crate::inbox::MentionRow;
-use crate::sql::{Arg, CHECKS, EVENT, Sql};
+use crate::sql::{Arg, EVENT, Sql, checks};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
@@ -33,10 +32,6 @@ pub(super) async fn found(client: &Client, sql: &Sql) -> Result<Vec<Found>, Stor
 pub(super) async fn count(client: &Client, sql: &Sql) -> Result<u64, StoreError> {
     let rows = run(client, &sql.text, &sql.args).await?;
     rows.first().map_or(Ok(0), |found| row::number(found, 0).map(i64::cast_unsigned))
-}
-
-pub(super) async fn rows(client: &Client, sql: &Sql) -> Result<Vec<MentionRow>, StoreError> {
-    run(client, &sql.text, &sql.args).await?.iter().map(row::mention).collect()
 }
 
 pub(super) async fn head(client: &Client) -> Result<Position, StoreError> {
@@ -118,8 +113,8 @@ pub(super) async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8
 /// What does not hold between tables. The pages themselves are the server's to check.
 pub(super) async fn problems(client: &Client) -> Result<Vec<String>, StoreError> {
     let mut problems = Vec::new();
-    for (name, sql) in CHECKS {
-        let found = run(client, sql, &[]).await?;
+    for (name, sql) in checks() {
+        let found = run(client, &sql, &[]).await?;
         let count = found.first().map_or(Ok(0), |found| row::number(found, 0))?;
         if count > 0 {
             problems.push(format!("{name}: {count}"));

@@ -4,14 +4,15 @@ use tokio_postgres::{Client, Transaction};
 
 use super::failure::failed;
 use crate::error::StoreError;
-use crate::sql::MENTION_ROWS;
+use crate::sql::{MENTION_ROWS, settle};
 
 /// The first makes version 1, and so on. One that was released is never changed.
 const MIGRATIONS: [&str; 3] =
     [include_str!("schema.sql"), include_str!("version_2.sql"), include_str!("version_3.sql")];
 
 /// The functions, made again with every release that has a migration.
-const FUNCTIONS: [&str; 2] = [include_str!("functions.sql"), include_str!("documents.sql")];
+const FUNCTIONS: [&str; 3] =
+    [include_str!("functions.sql"), include_str!("documents.sql"), include_str!("sessions.sql")];
 
 /// An arbitrary number that only this program locks.
 const LOCK: i64 = 0x766f_6361_7469_7665;
@@ -44,8 +45,9 @@ async fn run(tx: &Transaction<'_>) -> Result<(), StoreError> {
     }
     if found < known {
         let rows = MENTION_ROWS.replace("{touched}", "SELECT DISTINCT unnest(a_touched)");
+        let settle = settle("SELECT * FROM unnest(a_sessions, a_entries)");
         for functions in FUNCTIONS {
-            let functions = functions.replace("{mention_rows}", &rows);
+            let functions = functions.replace("{mention_rows}", &rows).replace("{settle}", &settle);
             tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
         }
     }

@@ -6,7 +6,6 @@ use vocative::Key;
 use super::row::{self, signed};
 use crate::channel::{Channel, Member, Roles};
 use crate::event::{Event, kinds};
-use crate::inbox::MentionRow;
 use crate::sql::{EVENT, Sql};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
@@ -22,10 +21,6 @@ pub(super) fn found(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<Found>> 
 pub(super) fn count(db: &Connection, sql: &Sql) -> rusqlite::Result<u64> {
     let counts: Vec<i64> = all(db, sql, |row| row.get(0))?;
     Ok(counts.first().map_or(0, |count| count.cast_unsigned()))
-}
-
-pub(super) fn rows(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<MentionRow>> {
-    all(db, sql, row::mention)
 }
 
 /// Every row of a statement. It is kept for the next time unless it is long: whoever asks with many values
