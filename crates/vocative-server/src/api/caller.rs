@@ -53,7 +53,6 @@ pub(crate) struct Claim {
 }
 
 impl Caller {
-
     /// Who claims to make this request.
     ///
     /// # Errors

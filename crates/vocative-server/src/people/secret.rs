@@ -51,7 +51,7 @@ mod tests {
         let secret = new(SESSION);
         assert!(is_secret(&secret, SESSION) && secret.len() == SESSION.len() + 43);
         assert_ne!(secret, new(SESSION));
-        for other in ["", "voc_", &secret[4..], &format!("{secret}A"), &format!("{}=", secret), "voc_../x"] {
+        for other in ["", "voc_", &secret[4..], &format!("{secret}A"), &format!("{secret}="), "voc_../x"] {
             assert!(!is_secret(other, SESSION), "{other}");
         }
     }
