@@ -17,10 +17,16 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
-mod inbox;
-mod people;
 mod problem;
+
+/// The paths; their descriptions are written by a macro, which names some types by their whole paths.
+#[allow(unused_qualifications)]
+mod inbox;
+#[allow(unused_qualifications)]
+mod people;
+#[allow(unused_qualifications)]
 mod sending;
+#[allow(unused_qualifications)]
 mod sessions;
 
 pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};
@@ -67,7 +73,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .merge(sending::router())
+        .merge(sending::routes())
         .merge(people::routes())
         .merge(sessions::routes())
         .merge(inbox::routes())
