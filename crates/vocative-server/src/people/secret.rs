@@ -60,6 +60,6 @@ mod tests {
     fn a_challenge_is_that_of_the_standard() {
         // RFC 7636, appendix B.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        assert_eq!(pkce(verifier), "E9Melhoa2OwvFrEMTJguCMeJHYYHcMGfWfg5ckE2dqM");
+        assert_eq!(pkce(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }
 }
