@@ -10,6 +10,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::chars::{Class, class, is_space, is_unspaced, is_wide_punctuation};
+use crate::offset::Span;
 
 /// The context of a character (G-17), the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -58,6 +59,22 @@ impl Contexts {
     /// what is code (G-20).
     pub fn all_prose() -> Self {
         Self::default()
+    }
+
+    /// The contexts that an editor knows by itself, for the plain text of one of its blocks (G-20).
+    /// Of ranges that overlap the first context of G-17 counts; what no range holds is prose.
+    pub fn of_ranges(ranges: impl IntoIterator<Item = (Span, Context)>) -> Self {
+        let mut found = Found::default();
+        for (span, context) in ranges {
+            match context {
+                Context::Code => found.code.push(span.bytes()),
+                Context::Hidden => found.hidden.push(span.bytes()),
+                Context::Link => found.link.push(span.bytes()),
+                Context::Quote => found.quote.push(span.bytes()),
+                Context::Prose => {}
+            }
+        }
+        Self { segments: found.into_segments() }
     }
 
     /// The context of the character at the byte `at`.
@@ -338,6 +355,18 @@ mod tests {
             Context::Prose => '.',
         };
         text.char_indices().map(|(at, c)| if matches!(c, '\n' | '\r') { '|' } else { letter(at) }).collect()
+    }
+
+    #[test]
+    fn an_editor_says_what_its_ranges_are() {
+        let whole = Span::at(0, 6);
+        let contexts = Contexts::of_ranges([
+            (whole, Context::Quote),
+            (Span::at(2, 4), Context::Code),
+            (whole, Context::Prose),
+        ]);
+        let found: Vec<_> = contexts.ranges().collect();
+        assert_eq!(found, [(0..2, Context::Quote), (2..4, Context::Code), (4..6, Context::Quote)]);
     }
 
     #[test]
