@@ -84,7 +84,7 @@ fn build(way: &Way) -> Result {
 
 /// Compiles the bindings, and says where the module is.
 fn compile(way: &Way, name: &str, features: &[&str]) -> Result<PathBuf> {
-    let mut arguments = vec!["build", "--release", "--package", "vocative-wasm", "--target", TARGET];
+    let mut arguments = vec!["build", "--profile", "wasm", "--package", "vocative-wasm", "--target", TARGET];
     arguments.extend(features);
     let folder = match way {
         Way::Rustup => {
@@ -100,7 +100,7 @@ fn compile(way: &Way, name: &str, features: &[&str]) -> Result<PathBuf> {
             debian_target()
         }
     };
-    Ok(folder.join(TARGET).join("release/vocative_wasm.wasm"))
+    Ok(folder.join(TARGET).join("wasm/vocative_wasm.wasm"))
 }
 
 /// Prints what the module weighs; an error where that is over the budget.

@@ -190,10 +190,7 @@ impl Composer {
     /// The owned ranges of a Markdown text, channels among them (G-20).
     #[wasm_bindgen(unchecked_return_type = "Highlights")]
     pub fn highlight(&self, text: &str) -> Vec<u32> {
-        self.with_scope(|scope, shared| {
-            let known = Known::from(scope).with_channels(&shared.channels);
-            highlight::highlights(text, &scope.read(text), &known, shared)
-        })
+        self.with_scope(|scope, shared| highlight::highlights(text, &scope.read(text), scope, shared))
     }
 
     /// The owned ranges of one block's plain text, whose editor knows by itself what is code:
@@ -208,8 +205,7 @@ impl Composer {
         let contexts =
             block_contexts(text, code.as_deref().unwrap_or_default(), is_quote.unwrap_or_default())?;
         Ok(self.with_scope(|scope, shared| {
-            let known = Known::from(scope).with_channels(&shared.channels);
-            highlight::highlights(text, &scope.read_in(text, contexts), &known, shared)
+            highlight::highlights(text, &scope.read_in(text, contexts), scope, shared)
         }))
     }
 
@@ -266,7 +262,7 @@ impl Composer {
         &self,
         text: &str,
         #[wasm_bindgen(unchecked_param_type = "Id")] sender: &str,
-        #[wasm_bindgen(unchecked_param_type = "Id[]")] explicit: Option<Vec<String>>,
+        #[wasm_bindgen(unchecked_optional_param_type = "Id[]")] explicit: Option<Vec<String>>,
     ) -> Answer<Ts<Outgoing>> {
         let sender = id(sender)?;
         let explicit =

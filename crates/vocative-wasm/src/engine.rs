@@ -19,6 +19,7 @@ use crate::values::{Member, Profile};
 pub(crate) struct Shared {
     pub(crate) roster: Roster,
     pub(crate) channels: Labels,
+    pub(crate) has_channels: bool,
     pub(crate) agents: HashSet<Id>,
     pub(crate) profiles: Profiles,
     pub(crate) suggestions: Suggestions,
@@ -140,7 +141,9 @@ impl Engine {
     /// The names of channels, which stand behind `#`.
     #[wasm_bindgen(js_name = setChannels)]
     pub fn set_channels(&self, labels: Vec<String>) {
-        self.held.shared.borrow_mut().channels = labels.iter().collect();
+        let mut shared = self.held.shared.borrow_mut();
+        shared.has_channels = !labels.is_empty();
+        shared.channels = labels.iter().collect();
         self.held.touch();
     }
 

@@ -2,7 +2,7 @@
 
 use vocative::present::{has_bidi_controls, is_full_key_label};
 use vocative::reading::Holders;
-use vocative::{Context, Contexts, Id, Known, Place, Reading};
+use vocative::{Context, Contexts, Id, Known, Place, Reading, Scope, Span};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border::Positions;
@@ -68,11 +68,17 @@ impl MentionKind {
 }
 
 /// The mentions of a reading, and the channels of the same text in the same pass.
-pub(crate) fn highlights(text: &str, reading: &Reading<'_>, known: &Known<'_>, shared: &Shared) -> Vec<u32> {
+pub(crate) fn highlights(text: &str, reading: &Reading<'_>, scope: Scope<'_>, shared: &Shared) -> Vec<u32> {
+    // Without channels the reading has found all there is.
+    let spans: Vec<Span> = if shared.has_channels {
+        Known::from(scope).with_channels(&shared.channels).occurrences(text, reading.contexts())
+    } else {
+        reading.occurrences().iter().map(|mention| mention.span).collect()
+    };
     let positions = Positions::of(text);
     let mut flat = Vec::new();
     let mut mentions = reading.occurrences().iter().peekable();
-    for span in known.occurrences(text, reading.contexts()) {
+    for span in spans {
         let literal = span.of(text);
         let label = &literal[1..];
         let mut flags = if literal.starts_with('#') {
@@ -101,11 +107,25 @@ pub(crate) fn context_ranges(text: &str) -> Vec<u32> {
     let positions = Positions::of(text);
     let mut flat = Vec::new();
     for (range, context) in Contexts::of(text).ranges() {
-        let Some(span) = vocative::Span::new(text, range) else { continue };
+        let Some(span) = Span::new(text, range) else { continue };
         let (start, end) = positions.range(span);
         flat.extend([number(start), number(end), context_number(context)]);
     }
     flat
+}
+
+/// Whether a Markdown text can hold neither code nor links nor definitions, so that in it a plain line
+/// (`isPlainLine`) may be read by itself.
+#[wasm_bindgen(js_name = readsByLine)]
+pub fn reads_by_line(text: &str) -> bool {
+    vocative::context::reads_by_line(text)
+}
+
+/// Whether a line in a text that reads by line may be read by itself, and changes nothing outside when
+/// it takes the place of another such line.
+#[wasm_bindgen(js_name = isPlainLine)]
+pub fn is_plain_line(line: &str) -> bool {
+    vocative::context::is_plain_line(line)
 }
 
 /// The order of `CONTEXTS` in `packages/engine`.

@@ -329,7 +329,7 @@ fn too_many(problem: vocative::WireError) -> JsValue {
 pub fn message_tags(
     #[wasm_bindgen(unchecked_param_type = "Key[]")] notify: Vec<String>,
     #[wasm_bindgen(unchecked_param_type = "Key[]")] references: Vec<String>,
-    #[wasm_bindgen(unchecked_param_type = "Key[]")] addressed: Option<Vec<String>>,
+    #[wasm_bindgen(unchecked_optional_param_type = "Key[]")] addressed: Option<Vec<String>>,
 ) -> Answer<Vec<JsTag>> {
     let (notify, references) = (keys(&notify)?, keys(&references)?);
     let addressed = keys(&addressed.unwrap_or_default())?;
@@ -358,8 +358,8 @@ pub fn overlay_tags(original: Ts<Published>, edit: Ts<Published>) -> Answer<Vec<
 #[wasm_bindgen(js_name = countingEdit)]
 pub fn counting_edit(
     #[wasm_bindgen(unchecked_param_type = "Key")] author: &str,
-    #[wasm_bindgen(unchecked_param_type = "Key")] agent_owner: Option<String>,
     edits: Vec<Ts<Edit>>,
+    #[wasm_bindgen(unchecked_optional_param_type = "Key")] agent_owner: Option<String>,
 ) -> Answer<Option<usize>> {
     let edits = read_all(&edits)?;
     let (author, owner) = (key(author)?, agent_owner.as_deref().map(key).transpose()?);

@@ -58,7 +58,7 @@ pub fn abbreviated_key(of: &str) -> String {
 #[wasm_bindgen(js_name = shownLabel)]
 pub fn shown_label(
     label: &str,
-    #[wasm_bindgen(unchecked_param_type = "Key")] of: Option<String>,
+    #[wasm_bindgen(unchecked_optional_param_type = "Key")] of: Option<String>,
 ) -> Answer<String> {
     let of = of.as_deref().map(key).transpose()?;
     Ok(present::shown_label(label, of))

@@ -99,6 +99,26 @@ impl Contexts {
     }
 }
 
+/// Whether a text can hold neither code nor links nor definitions, so that in it a [plain
+/// line](is_plain_line) may be read by itself, for an editor that reads only what has changed.
+pub fn reads_by_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b'`', b'[', b'<', bytes).is_none()
+        && memchr::memchr2(b'\t', b'\r', bytes).is_none()
+        && memmem::find(bytes, b"    ").is_none()
+        && memmem::find(bytes, b"~~~").is_none()
+}
+
+/// Whether CommonMark makes of a line nothing but a line of a paragraph: it begins with a letter or `@`,
+/// and holds nothing that Markdown reads. In a text that [reads by line](reads_by_line), one such line in
+/// the place of another changes no context outside, and has itself those that it has alone.
+pub fn is_plain_line(line: &str) -> bool {
+    let begins = line.chars().next().is_some_and(|c| c == '@' || c.is_alphabetic());
+    let is_inert =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '@' | ',' | '.' | '?' | '\'' | '’' | '…');
+    begins && line.chars().all(is_inert) && !line.contains("  ")
+}
+
 /// Whether CommonMark can make nothing but prose of a text.
 ///
 /// Code needs a backtick, a fence of tildes, a tab or four spaces in a row; a quote needs `>`; a
@@ -355,6 +375,38 @@ mod tests {
             Context::Prose => '.',
         };
         text.char_indices().map(|(at, c)| if matches!(c, '\n' | '\r') { '|' } else { letter(at) }).collect()
+    }
+
+    /// The law of [`is_plain_line`], over all short texts of lines that differ in what they begin.
+    #[test]
+    fn a_plain_line_is_read_by_itself() {
+        let others =
+            ["", "> q", "- l", "1. n", "2. > x", "> - d", "  # h", "---", "> ", "www.a.b/c", "*e", "   > z"];
+        let plain = ["a", "@Ada, hi", "see www.x.y now", "www.a"];
+        for before in others {
+            for (middle, after) in others.iter().flat_map(|middle| others.map(|after| (middle, after))) {
+                let around = |line: &str| format!("{before}\n{middle}\n{line}\n{after}");
+                assert!(reads_by_line(&around("a")));
+                let start = before.len() + middle.len() + 2;
+                let parts = |line: &str| {
+                    let (text, end) = (around(line), start + line.len());
+                    let contexts = Contexts::of(&text);
+                    let letters: Vec<Context> = (0..text.len()).map(|at| contexts.at(at)).collect();
+                    (letters[..start].to_vec(), letters[start..end].to_vec(), letters[end..].to_vec())
+                };
+                let (head, _, tail) = parts("a");
+                for line in plain {
+                    assert!(is_plain_line(line));
+                    let alone = Contexts::of(line);
+                    let own: Vec<Context> = (0..line.len()).map(|at| alone.at(at)).collect();
+                    assert_eq!(parts(line), (head.clone(), own, tail.clone()), "{:?}", around(line));
+                }
+            }
+        }
+        for line in ["", " a", "1. a", "a  b", "a`", "> a", "a:b", "-", "a\nb", "é*"] {
+            assert!(!is_plain_line(line), "{line}");
+        }
+        assert!(is_plain_line("été @Ada’s…") && !reads_by_line("a `b`") && reads_by_line("> a\n- b"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
  * Positions are UTF-16 units. Call {@link load} once before anything else.
  */
 
-export { load } from './load.js';
+export * from '../wasm/vocative.js';
 export {
   CONTEXTS,
   type ContextName,
@@ -15,5 +15,5 @@ export {
   MENTION_KINDS,
   type MentionKind,
 } from './highlights.js';
+export { load } from './load.js';
 export { isVocativeError, keyOf } from './values.js';
-export * from '../wasm/vocative.js';

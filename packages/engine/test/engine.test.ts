@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Composer, chip, Engine, highlights, type Id, isVocativeError, load, readClipboard } from '../src/index.js';
+import {
+  type Composer,
+  chip,
+  Engine,
+  highlights,
+  type Id,
+  isVocativeError,
+  load,
+  readClipboard,
+} from '../src/index.js';
 
 const ada = `nostr:${'a1'.repeat(32)}` as Id;
 const other = `nostr:${'9c'.repeat(32)}` as Id;
