@@ -9,7 +9,7 @@ use memchr::memmem;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
-use crate::chars::{Class, class, is_space, is_unspaced, is_wide_punctuation};
+use crate::chars::{Class, class, is_line_end, is_space, is_unspaced, is_wide_punctuation};
 use crate::offset::Span;
 
 /// The context of a character (G-17), the first that fits.
@@ -109,14 +109,13 @@ pub fn reads_by_line(text: &str) -> bool {
         && memmem::find(bytes, b"~~~").is_none()
 }
 
-/// Whether CommonMark makes of a line nothing but a line of a paragraph: it begins with a letter or `@`,
-/// and holds nothing that Markdown reads. In a text that [reads by line](reads_by_line), one such line in
-/// the place of another changes no context outside, and has itself those that it has alone.
+/// Whether CommonMark makes of a line nothing but a line of a paragraph: it begins with a letter or `@`.
+///
+/// In a text that [reads by line](reads_by_line), one such line in the place of another changes no context
+/// outside, and has itself those that it has alone.
 pub fn is_plain_line(line: &str) -> bool {
     let begins = line.chars().next().is_some_and(|c| c == '@' || c.is_alphabetic());
-    let is_inert =
-        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '@' | ',' | '.' | '?' | '\'' | '’' | '…');
-    begins && line.chars().all(is_inert) && !line.contains("  ")
+    begins && !line.contains(is_line_end) && reads_by_line(line)
 }
 
 /// Whether CommonMark can make nothing but prose of a text.
@@ -382,7 +381,8 @@ mod tests {
     fn a_plain_line_is_read_by_itself() {
         let others =
             ["", "> q", "- l", "1. n", "2. > x", "> - d", "  # h", "---", "> ", "www.a.b/c", "*e", "   > z"];
-        let plain = ["a", "@Ada, hi", "see www.x.y now", "www.a"];
+        let plain =
+            ["a", "@Ada, hi", "see www.x.y now", "www.a", "a > b", "a *b", "a - # x&amp;", "a\\", "a: //x"];
         for before in others {
             for (middle, after) in others.iter().flat_map(|middle| others.map(|after| (middle, after))) {
                 let around = |line: &str| format!("{before}\n{middle}\n{line}\n{after}");
@@ -403,10 +403,10 @@ mod tests {
                 }
             }
         }
-        for line in ["", " a", "1. a", "a  b", "a`", "> a", "a:b", "-", "a\nb", "é*"] {
+        for line in ["", " a", "1. a", "a    b", "a`", "a [b", "a <b", "> a", "-", "a\nb", "a\tb"] {
             assert!(!is_plain_line(line), "{line}");
         }
-        assert!(is_plain_line("été @Ada’s…") && !reads_by_line("a `b`") && reads_by_line("> a\n- b"));
+        assert!(is_plain_line("été @Ada’s: *x*") && !reads_by_line("a `b`") && reads_by_line("> a\n- b"));
     }
 
     #[test]
