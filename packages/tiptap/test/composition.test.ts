@@ -5,7 +5,10 @@ import { cdp, userEvent } from 'vitest/browser';
 import { make } from './editor.js';
 
 interface Protocol {
-  send(method: 'Input.imeSetComposition', given: { text: string; selectionStart: number; selectionEnd: number }): Promise<void>;
+  send(
+    method: 'Input.imeSetComposition',
+    given: { text: string; selectionStart: number; selectionEnd: number },
+  ): Promise<void>;
   send(method: 'Input.insertText', given: { text: string }): Promise<void>;
 }
 
@@ -13,7 +16,11 @@ const chromium = cdp() as unknown as Protocol;
 
 async function compose(...steps: string[]): Promise<void> {
   for (const text of steps) {
-    await chromium.send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length });
+    await chromium.send('Input.imeSetComposition', {
+      text,
+      selectionStart: text.length,
+      selectionEnd: text.length,
+    });
   }
   await chromium.send('Input.insertText', { text: steps.at(-1) ?? '' });
 }

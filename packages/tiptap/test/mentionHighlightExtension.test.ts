@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { userEvent } from 'vitest/browser';
 import { refreshMentions } from '../src/index.js';
 import { ada, bot, id, key, make } from './editor.js';
@@ -31,6 +31,14 @@ describe('highlighting', () => {
     expect(make('`@Scout` @Scout', { reading: 'markdown' }).mentions()).toEqual([['@Scout', 'agent']]);
     const fenced = make('```\n@Scout\n```\n&gt; @Scout', { reading: 'markdown' });
     expect(fenced.mentions()).toEqual([['@Scout', 'agent quote']]);
+  });
+
+  test('making code of a mention takes its highlight', () => {
+    const { editor, mentions } = make('a @Scout and @Scout');
+    editor.chain().setTextSelection({ from: 3, to: 9 }).toggleCode().run();
+    expect(mentions().length).toBe(1);
+    editor.commands.toggleCode();
+    expect(mentions().length).toBe(2);
   });
 
   test.each(['blocks', 'markdown'] as const)('typing changes only what it touches (%s)', async (reading) => {
@@ -115,13 +123,39 @@ describe('the caret after a choice', () => {
   test('typing right after a choice, the DOM caret forced to the edge of the chip', async () => {
     const { editor, text } = make('');
     editor.view.focus();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 100; round += 1) {
       editor.commands.clearContent();
       await pick('@sco');
       moveToChipEdge();
       await userEvent.keyboard('y');
       expect(text(), `round ${round}`).toBe('@Scout y');
     }
+  });
+
+  // Browsers write into the chip's own text node, before any selection is told.
+  test.each([
+    [
+      'into the chip',
+      (chip: ChildNode, after: ChildNode | null) => {
+        chip.textContent = '@Scouty';
+        void after;
+      },
+    ],
+    [
+      'over the run of spaces',
+      (_chip: ChildNode, after: ChildNode | null) => {
+        if (after) after.textContent = '\u00a0y';
+      },
+    ],
+  ])('a letter that the browser writes %s goes behind the separator', async (_where, write) => {
+    const { editor, text } = make('');
+    editor.view.focus();
+    await pick('@sco');
+    const chip = document.querySelector('.mention');
+    if (!chip?.firstChild) throw new Error('there is no chip');
+    write(chip.firstChild, chip.nextSibling);
+    await vi.waitFor(() => expect(text()).toBe('@Scout y'));
+    expect(editor.state.selection.from).toBe(9);
   });
 
   test('ArrowLeft cancels it, so that the label can be edited', async () => {
