@@ -5,7 +5,7 @@ use tsify::{Ts, Tsify};
 use vocative::caret::{Action, Block, Direction, Event, Key};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::border::{self, Answer, Positions};
+use crate::border::{self, Answer, Positions, error};
 use crate::composer::Composer;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -13,68 +13,79 @@ const TYPES: &str = r#"
 /** A key that the settlement minds (C-4). */
 export type SettlingKey =
   | "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End" | "Backspace";
+
+/**
+ * What happened in the editor. Positions are those of the block that holds the caret: before an input or
+ * a key, after everything else.
+ */
+export type CaretEvent =
+  /** A mention was inserted; the caret stands there, behind its separator (S-7). */
+  | { type: "inserted"; at: number }
+  /** The selection is this now, and neither a key nor a click of the writer has moved it. */
+  | { type: "selected"; from: number; to: number }
+  /** The document changed otherwise (C-5). */
+  | { type: "changed" }
+  /** Text is about to replace a range; it may be empty. A paste as well. */
+  | { type: "input"; from: number; to: number; typed: string }
+  /** A key is about to act. */
+  | { type: "pressed"; key: SettlingKey; caret: number; isRtl?: boolean }
+  /** A click has put the caret there. */
+  | { type: "clicked"; caret: number; onChip: boolean }
+  /** An input method begins to compose there. */
+  | { type: "compositionStarted"; at: number }
+  /** It has ended, and what it committed stands there. */
+  | { type: "compositionEnded"; from: number; to: number }
+  /** Undo or redo, new content, a drop, the loss of focus, the end of the editor. */
+  | { type: "left" };
 "#;
 
-/// What happened in the editor. Positions are those of the block that holds the caret: before an
-/// input or a key, after everything else.
+/// A `CaretEvent` as it comes: which fields it has its type says. (An enum with a tag would have to be
+/// read twice, and double what reading weighs.)
 #[derive(Clone, Debug, Deserialize, Tsify)]
-#[serde(rename_all = "camelCase", tag = "type")]
-pub enum CaretEvent {
-    /// A mention was inserted; the caret stands there, behind its separator (S-7).
-    Inserted {
-        /// The caret.
-        at: usize,
-    },
-    /// The selection is this now, and neither a key nor a click of the writer has moved it.
-    Selected {
-        /// Where it begins.
-        from: usize,
-        /// Where it ends.
-        to: usize,
-    },
-    /// The document changed otherwise (C-5).
+#[serde(rename_all = "camelCase")]
+pub struct RawCaretEvent {
+    /// What happened.
+    pub r#type: EventType,
+    /// Where a mention was inserted, or composing begins.
+    pub at: Option<usize>,
+    /// Where a range begins.
+    pub from: Option<usize>,
+    /// Where it ends.
+    pub to: Option<usize>,
+    /// What is typed.
+    pub typed: Option<String>,
+    /// Which key.
+    #[tsify(type = "SettlingKey")]
+    pub key: Option<Key>,
+    /// Whether the block is written from right to left.
+    pub is_rtl: Option<bool>,
+    /// Where the caret stands.
+    pub caret: Option<usize>,
+    /// Whether a click was on a chip.
+    pub on_chip: Option<bool>,
+}
+
+/// The types of a `CaretEvent`.
+#[derive(Clone, Copy, Debug, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub enum EventType {
+    /// A mention was inserted.
+    Inserted,
+    /// The selection is another.
+    Selected,
+    /// The document changed otherwise.
     Changed,
-    /// Text is about to replace a range; it may be empty. A paste as well.
-    Input {
-        /// Where the range begins.
-        from: usize,
-        /// Where it ends.
-        to: usize,
-        /// The text.
-        typed: String,
-    },
+    /// Text is about to replace a range.
+    Input,
     /// A key is about to act.
-    Pressed {
-        /// Which.
-        #[tsify(type = "SettlingKey")]
-        key: Key,
-        /// Whether the block is written from right to left.
-        #[serde(default, rename = "isRtl")]
-        is_rtl: bool,
-        /// Where the caret stands.
-        caret: usize,
-    },
-    /// A click has put the caret there.
-    Clicked {
-        /// Where the browser put it.
-        caret: usize,
-        /// Whether the click was on a chip.
-        #[serde(rename = "onChip")]
-        on_chip: bool,
-    },
-    /// An input method begins to compose there.
-    CompositionStarted {
-        /// The caret.
-        at: usize,
-    },
-    /// It has ended, and what it committed stands there.
-    CompositionEnded {
-        /// Where it begins.
-        from: usize,
-        /// Where it ends.
-        to: usize,
-    },
-    /// Undo or redo, new content, a drop, the loss of focus, the end of the editor.
+    Pressed,
+    /// A click has put the caret.
+    Clicked,
+    /// An input method begins to compose.
+    CompositionStarted,
+    /// It has ended.
+    CompositionEnded,
+    /// Something else than typing.
     Left,
 }
 
@@ -115,23 +126,31 @@ pub enum CaretAction {
     },
 }
 
-fn read<'e>(event: &'e CaretEvent, positions: &Positions<'_>) -> Answer<Event<'e>> {
-    Ok(match event {
-        CaretEvent::Inserted { at } => Event::Inserted(positions.bytes(*at)?),
-        CaretEvent::Selected { from, to } => Event::Selected(positions.span(*from, *to)?),
-        CaretEvent::Changed => Event::Changed,
-        CaretEvent::Input { from, to, typed } => Event::Input { range: positions.span(*from, *to)?, typed },
-        CaretEvent::Pressed { key, is_rtl, caret } => Event::Pressed {
-            key: *key,
-            direction: if *is_rtl { Direction::Rtl } else { Direction::Ltr },
-            caret: positions.bytes(*caret)?,
-        },
-        CaretEvent::Clicked { caret, on_chip } => {
-            Event::Clicked { caret: positions.bytes(*caret)?, on_chip: *on_chip }
+fn read<'e>(event: &'e RawCaretEvent, positions: &Positions<'_>) -> Answer<Event<'e>> {
+    let missing = |name: &str| error("bad_value", &format!("the event has no `{name}`"));
+    let at = |place: Option<usize>, name: &str| positions.bytes(place.ok_or_else(|| missing(name))?);
+    let span = || {
+        let (from, to) = event.from.zip(event.to).ok_or_else(|| missing("from` and `to"))?;
+        positions.span(from, to)
+    };
+    Ok(match event.r#type {
+        EventType::Inserted => Event::Inserted(at(event.at, "at")?),
+        EventType::Selected => Event::Selected(span()?),
+        EventType::Changed => Event::Changed,
+        EventType::Input => {
+            Event::Input { range: span()?, typed: event.typed.as_deref().ok_or_else(|| missing("typed"))? }
         }
-        CaretEvent::CompositionStarted { at } => Event::CompositionStarted(positions.bytes(*at)?),
-        CaretEvent::CompositionEnded { from, to } => Event::CompositionEnded(positions.span(*from, *to)?),
-        CaretEvent::Left => Event::Left,
+        EventType::Pressed => Event::Pressed {
+            key: event.key.ok_or_else(|| missing("key"))?,
+            direction: if event.is_rtl == Some(true) { Direction::Rtl } else { Direction::Ltr },
+            caret: at(event.caret, "caret")?,
+        },
+        EventType::Clicked => {
+            Event::Clicked { caret: at(event.caret, "caret")?, on_chip: event.on_chip == Some(true) }
+        }
+        EventType::CompositionStarted => Event::CompositionStarted(at(event.at, "at")?),
+        EventType::CompositionEnded => Event::CompositionEnded(span()?),
+        EventType::Left => Event::Left,
     })
 }
 
@@ -157,7 +176,11 @@ fn written(action: Action, positions: &Positions<'_>) -> CaretAction {
 #[wasm_bindgen]
 impl Composer {
     /// Tells the settlement what happened in the block with this text; answers what to do (C).
-    pub fn caret(&self, text: &str, event: Ts<CaretEvent>) -> Answer<Ts<CaretAction>> {
+    pub fn caret(
+        &self,
+        text: &str,
+        #[wasm_bindgen(unchecked_param_type = "CaretEvent")] event: Ts<RawCaretEvent>,
+    ) -> Answer<Ts<CaretAction>> {
         let (event, positions) = (border::read(&event)?, Positions::of(text));
         let event = read(&event, &positions)?;
         let action = self.with_known(|known| {
