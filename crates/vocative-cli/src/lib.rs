@@ -11,19 +11,25 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod check;
 mod classify;
 mod completions;
+mod config;
 mod conflict;
 mod conformance;
 mod context;
 mod data;
+mod demo;
 mod files;
+mod history;
 mod inbox;
+mod key;
 mod markers;
 mod outcome;
 mod parallel;
 mod place;
 mod progress;
 mod reduce;
+mod remote;
 mod resolve;
+mod send;
 mod serve;
 mod show;
 mod store;
@@ -73,6 +79,16 @@ enum Command {
     Serve(serve::Args),
     /// Back up, restore, check or copy what a community has stored.
     Store(store::Args),
+    /// Send a message to a channel, to exactly whom it names.
+    Post(send::PostArgs),
+    /// Replace the text of a message.
+    Edit(send::EditArgs),
+    /// Copy a message, as it reads now, to another channel.
+    Forward(send::ForwardArgs),
+    /// Show what a message has said, and whom each version names.
+    History(history::Args),
+    /// Make the key by which a community knows you, and print its public half.
+    Keygen(key::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -91,6 +107,11 @@ impl Command {
             Self::Markers(args) => markers::run(args, context),
             Self::Serve(args) => serve::run(args, context),
             Self::Store(args) => store::run(args, context),
+            Self::Post(args) => send::post(args, context),
+            Self::Edit(args) => send::edit(args, context),
+            Self::Forward(args) => send::forward(args, context),
+            Self::History(args) => history::run(args, context),
+            Self::Keygen(args) => key::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

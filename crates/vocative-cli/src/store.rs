@@ -110,7 +110,7 @@ fn database(url: String) -> Result<Place, Failure> {
     if postgres::names_password(&url) {
         let message = "a password on the command line is seen by other users: put it into VOCATIVE_DATABASE, \
              PGPASSWORD or a password file";
-        return Err(Failure { code: "password_in_arguments", ..Failure::usage(message) });
+        return Err(Failure { code: "password_in_arguments".into(), ..Failure::usage(message) });
     }
     Ok(Place::Database(url))
 }
@@ -223,7 +223,12 @@ async fn is_empty(store: &dyn Store) -> Result<bool, StoreError> {
     let has_settings = !store.export(&ExportCursor::Settings(None), 1).await?.records.is_empty();
     let has_channels = !store.export(&ExportCursor::Channels(None), 1).await?.records.is_empty();
     let has_documents = !store.export(&ExportCursor::Documents(None), 1).await?.records.is_empty();
-    Ok(store.head().await? == Position::START && !has_settings && !has_channels && !has_documents)
+    let has_references = !store.export(&ExportCursor::References(None), 1).await?.records.is_empty();
+    Ok(store.head().await? == Position::START
+        && !has_settings
+        && !has_channels
+        && !has_documents
+        && !has_references)
 }
 
 async fn copy(from: &Place, to: &Place, context: &mut Context) -> Result<Copied, Failure> {
@@ -267,7 +272,8 @@ fn done(file: &Path, context: &mut Context) -> Result<Outcome, Failure> {
 }
 
 fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, Failure> {
-    let Copied { events, brought, channels, members, settings, documents, mentions } = copied;
+    let Copied { events, brought, channels, members, settings, documents, verdicts, references, mentions } =
+        copied;
     if context.json {
         let said = json!({
             "events": events,
@@ -276,6 +282,8 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
             "members": members,
             "settings": settings,
             "documents": documents,
+            "verdicts": verdicts,
+            "references": references,
             "mentions": mentions,
         });
         writeln!(context.out, "{said}")?;
@@ -283,7 +291,7 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
         writeln!(
             context.out,
             "{events} events ({brought} in this run), {channels} channels, {members} members, \
-             {settings} settings, {documents} documents, {mentions} mention rows: {what}"
+             {settings} settings, {documents} documents, {verdicts} verdicts, {references} references, {mentions} mention rows: {what}"
         )?;
     }
     Ok(Outcome::Done)

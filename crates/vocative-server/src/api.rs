@@ -17,14 +17,20 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
+mod inbox;
+mod people;
 mod problem;
+#[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
+mod sending;
+mod sessions;
 
-pub(crate) use call::{Call, FromBody, Params, Raw};
+pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};
 pub(crate) use caller::Caller;
 pub(crate) use problem::Problem;
 
 use caller::Schemes;
 
+use crate::people::People;
 use crate::relay::{PublicUrl, State};
 use crate::sessions::shared::Sessions;
 
@@ -34,6 +40,8 @@ pub(crate) struct Api {
     pub(crate) node: Arc<State>,
     /// The address that clients use.
     pub(crate) url: PublicUrl,
+    /// Who has logged in.
+    pub(crate) people: People,
     /// The sessions that are shared.
     pub(crate) sessions: Sessions,
 }
@@ -60,6 +68,10 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sending::routes())
+        .merge(people::routes())
+        .merge(sessions::routes())
+        .merge(inbox::routes())
 }
 
 /// The answer to a path that is none.

@@ -22,6 +22,7 @@ use vocative_store::{Store, StoreError};
 use crate::api::{self, Api};
 use crate::bus::Bus;
 use crate::listener::{Door, Peer};
+use crate::people::{BadPeopleSettings, People, machine_clock};
 use crate::relay::{MESSAGE, Readiness, Relay};
 use crate::sessions::objects::{BadObjects, Objects};
 use crate::sessions::shared::Sessions;
@@ -61,6 +62,9 @@ pub enum StartError {
     /// The object store.
     #[error(transparent)]
     Objects(#[from] BadObjects),
+    /// The settings of logins.
+    #[error(transparent)]
+    People(#[from] BadPeopleSettings),
 }
 
 impl StartError {
@@ -72,6 +76,7 @@ impl StartError {
             Self::NoPublicUrl { .. } => "no_public_url",
             Self::Store(error) => error.code(),
             Self::Objects(error) => error.code(),
+            Self::People(error) => error.code(),
         }
     }
 }
@@ -113,8 +118,9 @@ impl Server {
         // One recorder for the process: a second node in it records with the first.
         let metrics = PrometheusBuilder::new().install_recorder().ok();
         let sessions = Sessions::new(Arc::clone(&store), Objects::open(&settings)?);
+        let people = People::new(&settings, Arc::clone(&store), machine_clock())?;
         let relay = Relay::start(settings, url, address.port(), store, bus).await?;
-        let api = Arc::new(Api { node: relay.state(), url: relay.url(), sessions });
+        let api = Arc::new(Api { node: relay.state(), url: relay.url(), people, sessions });
         Ok(Self { listener, node: Arc::new(Node { relay, api, metrics }), address })
     }
 
@@ -180,6 +186,9 @@ async fn tidy(node: std::sync::Weak<Node>) {
         tokio::time::sleep(TIDY).await;
         let Some(node) = node.upgrade() else { return };
         node.relay.tidy();
+        if let Err(error) = node.api.people.tidy().await {
+            tracing::warn!(%error, "what has expired was not forgotten");
+        }
         if let Some(metrics) = &node.metrics {
             metrics.run_upkeep();
         }

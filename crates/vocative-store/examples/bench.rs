@@ -3,8 +3,9 @@
 //! `cargo run --release -p vocative-store --example bench -- append FILE|URL [EVENTS]`: how fast it takes
 //! events, from callers that each wait for their answer before they give the next batch.
 //!
-//! `… -- inbox FILE|URL [ROWS]`: the newest 50 rows of one recipient among this many, which are written
-//! into the tables of a new store beside the trait.
+//! `… -- inbox FILE|URL [ROWS]`: the newest 50 rows of one key, and of a person with two keys and one account
+//! name, among this many, which are written into the tables of a new store beside the trait: four fifths
+//! of messages, one of sessions.
 //!
 //! Every event is a message of 200 bytes that names two of 20,000 people, in one of 50 channels. The
 //! time to make events and rows is not counted.
@@ -16,7 +17,9 @@ use std::time::{Duration, Instant};
 use vocative::Key;
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
-use vocative_store::{Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Store, Timestamp};
+use vocative_store::{
+    AccountName, Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Person, Store, Timestamp,
+};
 
 const PEOPLE: u64 = 20_000;
 const CHANNELS: u64 = 50;
@@ -41,7 +44,9 @@ async fn main() -> Done {
         store.append(vec![Entry { changes, ..Entry::from(event((1 << 40) + n)) }]).await?;
     }
     if what == "inbox" {
-        fill(&place, count.unwrap_or(5_000_000)).await?;
+        let rows = count.unwrap_or(5_000_000);
+        fill(&place, rows / 5 * 4).await?;
+        fill_sessions(&place, rows / 5).await?;
         return inbox(&*store).await;
     }
     let mut next = 0;
@@ -107,8 +112,9 @@ async fn append(store: &Arc<dyn Store>, from: u64, events: u64, callers: u64, ba
     while done < events {
         let round = (events - done).min(16_384);
         let made: Vec<Entry> = (0..round).map(|n| event(from + done + n).into()).collect();
-        let parts: Vec<Vec<Entry>> =
-            made.chunks(made.len().div_ceil(callers as usize)).map(<[_]>::to_vec).collect();
+        // Events come about in the order of their times, whoever brings them.
+        let of = |caller| made.iter().skip(caller).step_by(callers as usize).cloned().collect();
+        let parts: Vec<Vec<Entry>> = (0..callers as usize).map(of).collect();
         let begun = Instant::now();
         let tasks: Vec<_> = parts
             .into_iter()
@@ -167,11 +173,7 @@ async fn fill(place: &str, rows: u64) -> Done {
         client.batch_execute("VACUUM ANALYZE mentions").await?;
     } else {
         let db = rusqlite::Connection::open(place)?;
-        let index: String =
-            db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'mentions_by_item'", [], |row| {
-                row.get(0)
-            })?;
-        db.execute_batch("PRAGMA synchronous = OFF; DROP INDEX mentions_by_item; BEGIN")?;
+        db.execute_batch("PRAGMA synchronous = OFF; BEGIN")?;
         let mut insert = db.prepare("INSERT INTO mentions VALUES (?1, ?2, ?3, ?3, ?3, ?4, 0, 0, 0)")?;
         for (n, who) in (0..).zip(&people) {
             let mut times: Vec<(u64, u64)> =
@@ -183,29 +185,87 @@ async fn fill(place: &str, rows: u64) -> Done {
             }
         }
         drop(insert);
-        db.execute_batch(&format!("{index}; COMMIT"))?;
+        db.execute_batch("COMMIT")?;
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
     println!("{} rows written in {:.1?}", each * PEOPLE, begun.elapsed());
     Ok(())
 }
 
+fn account(n: u64) -> AccountName {
+    format!("github:person-{:05}", n % PEOPLE).parse().expect("a name")
+}
+
+/// References to sessions, the rows of each account together.
+async fn fill_sessions(place: &str, rows: u64) -> Done {
+    let begun = Instant::now();
+    let each = rows / PEOPLE;
+    let made = |n: u64, i: u64| {
+        let row = n * each + i;
+        let (at, actor) = (time(mixed(row)) * 1000 + row % 1000, account(mixed(row)));
+        (at.cast_signed(), format!("0193{:08x}", mixed(row) >> 32), format!("{row:08x}"), actor.to_string())
+    };
+    if place.starts_with("postgres") {
+        let (client, connection) = tokio_postgres::connect(place, tokio_postgres::NoTls).await?;
+        tokio::spawn(connection);
+        let insert = client
+            .prepare(
+                "INSERT INTO session_mentions SELECT $1, at, session, entry, actor, '1', 0 \
+                 FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) AS made(at, session, entry, actor)",
+            )
+            .await?;
+        for n in 0..PEOPLE {
+            let (mut ats, mut sessions, mut entries, mut actors) = (vec![], vec![], vec![], vec![]);
+            for (at, session, entry, actor) in (0..each).map(|i| made(n, i)) {
+                ats.push(at);
+                sessions.push(session);
+                entries.push(entry);
+                actors.push(actor);
+            }
+            client.execute(&insert, &[&account(n).as_str(), &ats, &sessions, &entries, &actors]).await?;
+        }
+        client.batch_execute("VACUUM ANALYZE session_mentions").await?;
+    } else {
+        let db = rusqlite::Connection::open(place)?;
+        db.execute_batch("PRAGMA synchronous = OFF; DROP INDEX session_mentions_by_entry; BEGIN")?;
+        let mut insert = db.prepare("INSERT INTO session_mentions VALUES (?1, ?2, ?3, ?4, ?5, '1', 0)")?;
+        for n in 0..PEOPLE {
+            let mut rows: Vec<_> = (0..each).map(|i| made(n, i)).collect();
+            rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.0));
+            for (at, session, entry, actor) in rows {
+                insert.execute(rusqlite::params![account(n).as_str(), at, session, entry, actor])?;
+            }
+        }
+        drop(insert);
+        db.execute_batch(
+            "CREATE UNIQUE INDEX session_mentions_by_entry \
+             ON session_mentions (session, entry, recipient, publisher); COMMIT",
+        )?;
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    }
+    println!("{} rows of sessions written in {:.1?}", each * PEOPLE, begun.elapsed());
+    Ok(())
+}
+
 async fn inbox(store: &dyn Store) -> Done {
+    let key = |n: u64| Person::from(person(n));
+    let account = |n: u64| Person { keys: vec![person(n), person(n + 1)], names: vec![account(n)] };
+    newest(store, "of one key", key).await?;
+    newest(store, "of two keys and one name", account).await
+}
+
+async fn newest(store: &dyn Store, what: &str, who: impl Fn(u64) -> Person) -> Done {
     // Everyone is asked for once before the clock runs, as in a server that has run for a while.
     for round in 0..2 {
         let (mut times, mut rows) = (Vec::new(), 0);
         for n in 0..READS {
-            let query = InboxQuery::newest(person(mixed(n)), 50);
+            let query = InboxQuery::newest(who(mixed(n)), 50);
             let begun = Instant::now();
             rows += store.inbox(&query).await?.rows.len();
             times.push(begun.elapsed());
         }
         if round == 1 {
-            println!(
-                "newest 50 of one recipient: {} rows on average, {}",
-                rows as u64 / READS,
-                quantiles(times)
-            );
+            println!("newest 50 {what}: {} rows on average, {}", rows as u64 / READS, quantiles(times));
         }
     }
     Ok(())

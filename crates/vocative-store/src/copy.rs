@@ -19,6 +19,10 @@ pub struct Copied {
     pub settings: u64,
     /// Documents.
     pub documents: u64,
+    /// What verdicts on sessions say, each recipient counted.
+    pub verdicts: u64,
+    /// References to sessions.
+    pub references: u64,
     /// Mention rows, which the destination made itself from the events.
     pub mentions: u64,
 }
@@ -120,6 +124,8 @@ async fn compare(from: &dyn Store, to: &dyn Store) -> Result<Copied, StoreError>
             ExportCursor::Members(_) => ("members", &mut counted.members),
             ExportCursor::Settings(_) => ("settings", &mut counted.settings),
             ExportCursor::Documents(_) => ("documents", &mut counted.documents),
+            ExportCursor::Verdicts(_) => ("verdicts on sessions", &mut counted.verdicts),
+            ExportCursor::References(_) => ("references to sessions", &mut counted.references),
             ExportCursor::Mentions(_) => ("mention rows", &mut counted.mentions),
         };
         if here.records != there.records {

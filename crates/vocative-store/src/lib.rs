@@ -1,4 +1,5 @@
-//! Storage of a community: events, channels and who is in them, and the index of mentions.
+//! Storage of a community: events, channels and who is in them, the index of mentions, references to
+//! sessions, and what the product keeps as documents.
 //!
 //! One trait, [`Store`], in the product's own terms; two backends that pass one suite of tests:
 //! [`sqlite`] for one process and no other service, [`postgres`] for many nodes. The crate knows
@@ -17,6 +18,7 @@ mod filter;
 mod group;
 mod inbox;
 pub mod postgres;
+mod session;
 mod setting;
 mod sql;
 pub mod sqlite;
@@ -30,7 +32,10 @@ pub use document::{Document, Expected, Then, Write, Written};
 pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::{Filter, Matcher, Tried};
-pub use inbox::{InboxCursor, InboxPage, InboxQuery, MentionRow, Why};
+pub use inbox::{InboxCursor, InboxPage, InboxQuery, InboxRow, MentionRow, Person, SessionRow, Source, Why};
+pub use session::{
+    AccountId, AccountName, Added, EntryId, Millis, Published, SessionId, SessionReference, Verdict,
+};
 pub use setting::Setting;
 pub use store::{Answer, Audience, Condition, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
 pub use value::{BadValue, ChannelId, EventId, Position, Timestamp};

@@ -2,7 +2,7 @@
 //!
 //! A thread owns the only connection that writes and commits in groups; readers have connections of
 //! their own and see what is committed. The file is in WAL mode with `synchronous = FULL`, so a commit
-//! that returned survives the loss of power.
+//! that returned survives the loss of power; another thread copies the log into the file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::session::{AccountId, Added, EntryId, SessionId, SessionReference, Verdict};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
 use crate::store::{Answer, Entry, ExportCursor, ExportPage, Found, Placed, Record, Store};
@@ -25,10 +26,13 @@ mod backup;
 mod changes;
 mod documents;
 mod export;
+mod inbox;
+mod log;
 mod pool;
 mod read;
 mod row;
 mod schema;
+mod sessions;
 mod settings;
 mod writer;
 
@@ -56,7 +60,7 @@ impl Sqlite {
         let lock = lock(&path)?;
         let mut connection = pool::connect(&path)?;
         schema::migrate(&mut connection)?;
-        let writer = Writer::start(connection)?;
+        let writer = Writer::start(connection, &path)?;
         Ok(Self { writer: Some(writer), readers: Pool::new(path), _lock: Some(lock) })
     }
 
@@ -181,13 +185,26 @@ impl Store for Sqlite {
         Box::pin(self.readers.read(move |db| Ok(read::count(db, &query)? > 0)))
     }
 
+    fn add_references(&self, publisher: &AccountId, references: Vec<SessionReference>) -> Answer<'_, Added> {
+        let publisher = publisher.clone();
+        Box::pin(self.write(move |db| sessions::add(db, &publisher, references).map_err(pool::failed)))
+    }
+
+    fn withdraw_references(&self, publisher: &AccountId, session: &SessionId) -> Answer<'_, usize> {
+        let (publisher, session) = (publisher.clone(), session.clone());
+        Box::pin(self.write(move |db| sessions::withdraw(db, &publisher, &session).map_err(pool::failed)))
+    }
+
+    fn set_verdict(&self, session: &SessionId, entry: &EntryId, verdict: Option<Verdict>) -> Answer<'_, ()> {
+        let (session, entry) = (session.clone(), entry.clone());
+        Box::pin(self.write(move |db| {
+            sessions::set_verdict(db, &session, &entry, verdict.as_ref()).map_err(pool::failed)
+        }))
+    }
+
     fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
-        let sql = sql::inbox(Dialect::Sqlite, query);
-        let limit = query.limit;
-        Box::pin(async move {
-            let rows = self.readers.read(move |db| read::rows(db, &sql)).await?;
-            Ok(InboxPage::of(rows, limit))
-        })
+        let query = query.clone();
+        Box::pin(self.readers.read(move |db| inbox::page(db, &query)))
     }
 
     fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {

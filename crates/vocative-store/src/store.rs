@@ -11,6 +11,9 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery, MentionRow};
+use crate::session::{
+    AccountId, AccountName, Added, EntryId, Published, SessionId, SessionReference, Verdict,
+};
 use crate::setting::Setting;
 use crate::value::{ChannelId, EventId, Position, Timestamp};
 
@@ -92,8 +95,12 @@ pub enum ExportCursor {
     Settings(Option<String>),
     /// Among the documents.
     Documents(Option<String>),
+    /// Among the verdicts on entries of sessions.
+    Verdicts(Option<(SessionId, EntryId, AccountName)>),
+    /// Among the references to sessions.
+    References(Option<(SessionId, EntryId, AccountName, AccountId)>),
     /// Among the mention rows, which an import does not take: it makes them from the events.
-    Mentions(Option<(Key, EventId)>),
+    Mentions(Option<(Key, Timestamp, EventId)>),
 }
 
 impl ExportCursor {
@@ -121,6 +128,10 @@ pub enum Record {
     Setting(Setting),
     /// A document, under the version that it has.
     Document(Document),
+    /// What a verdict says of one recipient.
+    Verdict(SessionReference),
+    /// A reference to a session. Whether it is disputed an import finds out again.
+    Reference(Published),
     /// A mention row.
     Mention(MentionRow),
 }
@@ -156,8 +167,9 @@ pub trait Store: Send + Sync + 'static {
     /// How many events at least one of the filters asks for, exactly (NIP-45).
     fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64>;
 
-    /// The events committed after a position, in the order of commits (section 1, Delivery). Replaced
-    /// and deleted ones are left out. Going on from the last position misses none.
+    /// The events committed after a position, in the order of commits (section 1, Delivery). Those that
+    /// have been replaced or deleted meanwhile are there for a minute more, as they were: so whoever goes
+    /// on from the last position within that time misses none.
     fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>>;
 
     /// The last position that is taken.
@@ -178,7 +190,21 @@ pub trait Store: Send + Sync + 'static {
     /// Whether a reader may read a channel; no for one that is unknown (section 1, Privacy).
     fn may_read(&self, reader: &Reader, channel: &ChannelId) -> Answer<'_, bool>;
 
-    /// A page of mention rows (section 5).
+    /// Stores what a publisher says of sessions, all of it or nothing. What the publisher says again is
+    /// not changed; what differs from what it said before is a conflict. What another publisher says stays
+    /// beside it, and both are disputed where they differ.
+    fn add_references(&self, publisher: &AccountId, references: Vec<SessionReference>) -> Answer<'_, Added>;
+
+    /// Takes back what a publisher says of a session; answers how many references that were.
+    fn withdraw_references(&self, publisher: &AccountId, session: &SessionId) -> Answer<'_, usize>;
+
+    /// Says what the markers in a stored session make known of an entry; nothing: no longer anything. It
+    /// decides which references to the entry are disputed, those that come later too. Whose stored
+    /// session counts is for whoever calls to say.
+    fn set_verdict(&self, session: &SessionId, entry: &EntryId, verdict: Option<Verdict>) -> Answer<'_, ()>;
+
+    /// A page of a person's inbox (section 5). A row that is there throughout a walk through the pages is
+    /// on exactly one of them.
     fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage>;
 
     /// What is kept under a name; nothing until it is set.
@@ -231,12 +257,22 @@ impl ExportCursor {
             }
             (Some(Record::Setting(setting)), _) => Some(Self::Settings(Some(setting.name.clone()))),
             (Some(Record::Document(document)), _) => Some(Self::Documents(Some(document.name.clone()))),
-            (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.item)))),
+            (Some(Record::Verdict(said)), _) => {
+                let SessionReference { session, entry, recipient, .. } = said.clone();
+                Some(Self::Verdicts(Some((session, entry, recipient))))
+            }
+            (Some(Record::Reference(Published { publisher, reference, .. })), _) => {
+                let SessionReference { session, entry, recipient, .. } = reference.clone();
+                Some(Self::References(Some((session, entry, recipient, publisher.clone()))))
+            }
+            (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.at, row.item)))),
             (None, Self::Events(_)) => Some(Self::Channels(None)),
             (None, Self::Channels(_)) => Some(Self::Members(None)),
             (None, Self::Members(_)) => Some(Self::Settings(None)),
             (None, Self::Settings(_)) => Some(Self::Documents(None)),
-            (None, Self::Documents(_)) => Some(Self::Mentions(None)),
+            (None, Self::Documents(_)) => Some(Self::Verdicts(None)),
+            (None, Self::Verdicts(_)) => Some(Self::References(None)),
+            (None, Self::References(_)) => Some(Self::Mentions(None)),
             (None, Self::Mentions(_)) => None,
         }
     }

@@ -132,4 +132,10 @@ pub enum BadValue {
     /// Empty, too long, or with a control character.
     #[error("a channel name is 1 to 128 bytes without control characters")]
     ChannelId,
+    /// Empty, too long, or with a control character.
+    #[error("a name is 1 to 128 bytes without control characters")]
+    Name,
+    /// Not what a place in an inbox is written as.
+    #[error("a cursor is what an earlier page ended with")]
+    Cursor,
 }

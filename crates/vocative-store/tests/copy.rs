@@ -6,7 +6,8 @@ use tempfile::TempDir;
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
 use vocative_store::{
-    Entry, Expected, ExportCursor, Position, Store, StoreError, Timestamp, Write, Written, copy,
+    Entry, Expected, ExportCursor, Millis, Position, Store, StoreError, Timestamp, Verdict, Write, Written,
+    copy,
 };
 
 mod contract;
@@ -15,6 +16,7 @@ mod server;
 use contract::events::{append_stored, event, export, h, make_channel, p};
 use contract::history::history;
 use contract::random::Random;
+use contract::sessions::{name, reference};
 
 fn open(folder: &TempDir, name: &str) -> Sqlite {
     Sqlite::open(folder.path().join(name)).expect("a store")
@@ -29,6 +31,15 @@ async fn filled(folder: &TempDir) -> Sqlite {
         let set = Write::set(format!("a/{n}"), Expected::Absent, "text");
         let set = if n % 2 == 0 { set } else { set.until(Timestamp::from_secs(n)) };
         store.write(vec![set]).await.expect("works");
+    }
+    for (publisher, actor) in [("1", "ann"), ("2", "bob")] {
+        let said: Vec<_> = (0..40).map(|n| reference("s", &n.to_string(), "cy", actor, n)).collect();
+        store.add_references(&name(publisher), said).await.expect("works");
+    }
+    for n in 0..20 {
+        let verdict =
+            Verdict { actor: name("ann"), at: Millis::new(n), recipients: vec![name("cy"), name("di")] };
+        store.set_verdict(&name("s"), &name(&n.to_string()), Some(verdict)).await.expect("works");
     }
     make_channel(&store, "a", true, &[1, 2]).await;
     for run in 0..8 {
@@ -54,7 +65,7 @@ async fn copies(from: &dyn Store, to: &dyn Store) {
     assert_eq!(copied.events, copied.brought + 150, "what was there is not brought again");
     assert!(copied.mentions > 0 && copied.channels == 1 && copied.members == 2, "{copied:?}");
     assert_eq!((copied.settings, to.setting("key").await), (1, Ok(Some(b"secret".to_vec()))));
-    assert_eq!(copied.documents, 60);
+    assert_eq!((copied.documents, copied.verdicts, copied.references), (60, 40, 80));
     assert_eq!(export(to).await, export(from).await);
     assert_eq!(to.head().await, from.head().await, "positions go on where the source's would");
     let again = copy(from, to).await.expect("a copy");

@@ -4,9 +4,9 @@ use deadpool_postgres::ClientWrapper;
 use tokio_postgres::{Client, Error};
 
 use super::batch::{Batch, said};
-use super::documents;
 use super::failure::failed;
 use super::row;
+use super::{documents, sessions};
 use crate::channel::Change;
 use crate::error::{Outcome, Refusal, StoreError};
 use crate::facts::Facts;
@@ -17,17 +17,23 @@ use crate::value::Position;
 const APPEND: &str = "SELECT o_code, o_position, o_other FROM vocative_append($1, $2, $3, $4, $5, $6, $7, $8, \
      $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
 
-/// Why a batch was not stored: the database said so, or said what cannot be read.
+/// Why a batch was not stored: the database said so, or what it said cannot be read, or it said nothing.
 pub(super) enum Failure {
     Said(Error),
-    Unreadable(StoreError),
+    OfStore(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::OfStore(error)
+    }
 }
 
 /// Stores a batch and answers for each of its events.
 pub(super) async fn append(client: &ClientWrapper, batch: &Batch) -> Result<Vec<Outcome>, Failure> {
     let append = client.prepare_cached(APPEND).await.map_err(Failure::Said)?;
     let rows = client.query(&append, &batch.args()).await.map_err(Failure::Said)?;
-    rows.iter().map(outcome).collect::<Result<_, _>>().map_err(Failure::Unreadable)
+    rows.iter().map(outcome).collect::<Result<_, _>>().map_err(Failure::OfStore)
 }
 
 fn outcome(found: &tokio_postgres::Row) -> Result<Outcome, StoreError> {
@@ -58,6 +64,7 @@ pub(super) async fn import(
 ) -> Result<(), StoreError> {
     let mut batch = Batch::import(head);
     let (mut changes, mut settings, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut published, mut verdicts) = (Vec::new(), Vec::new());
     for record in records {
         match record {
             Record::Event { position, event, deleted } => {
@@ -70,12 +77,14 @@ pub(super) async fn import(
             Record::Member(channel, member) => changes.push(said(&Change::SetMember(channel, member))),
             Record::Setting(setting) => settings.push(setting),
             Record::Document(document) => kept.push(document),
+            Record::Verdict(said) => verdicts.push(said),
+            Record::Reference(one) => published.push(one),
             Record::Mention(_) => {}
         }
     }
     append(client, &batch).await.map_err(|failure| match failure {
         Failure::Said(error) => failed(&error),
-        Failure::Unreadable(error) => error,
+        Failure::OfStore(error) => error,
     })?;
     let sql = "SELECT vocative_change(said::jsonb) FROM unnest($1::text[]) AS change(said)";
     client.execute(sql, &[&changes]).await.map_err(|error| failed(&error))?;
@@ -86,6 +95,9 @@ pub(super) async fn import(
     }
     if !kept.is_empty() {
         documents::import(client, &kept).await?;
+    }
+    if !published.is_empty() || !verdicts.is_empty() {
+        sessions::import(client, &published, &verdicts).await?;
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use tokio_postgres::{Client, Row};
 
-use super::read::{int, run};
+use super::read::{self, int, run};
 use super::row;
+use super::sessions;
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::setting::Setting;
-use crate::sql::{Arg, DOCUMENT, EVENT, ROW};
+use crate::sql::{self, Arg, DOCUMENT, Dialect, EVENT, REFERENCE};
 use crate::store::{ExportCursor, ExportPage, Record};
 
 type Read = fn(&Row) -> Result<Record, StoreError>;
@@ -46,15 +47,37 @@ pub(super) async fn page(
                 format!("SELECT {DOCUMENT} FROM documents d WHERE d.name > $1 ORDER BY d.name LIMIT $2");
             (sql, vec![after.into()], |found| Ok(Record::Document(row::document(found)?)))
         }
-        ExportCursor::Mentions(after) => {
-            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
-            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
+        ExportCursor::Verdicts(after) => {
+            let (session, entry, recipient) = match after {
+                None => ("", "", ""),
+                Some((session, entry, recipient)) => (session.as_str(), entry.as_str(), recipient.as_str()),
+            };
             let sql = format!(
-                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > ($1, $2) \
-                 ORDER BY r.item, r.recipient LIMIT $3"
+                "SELECT {REFERENCE} FROM verdicts r WHERE (r.session, r.entry, r.recipient) > ($1, $2, $3) \
+                 ORDER BY r.session, r.entry, r.recipient LIMIT $4"
             );
-            let bounds = vec![Arg::Bytes(item.to_vec()), Arg::Bytes(recipient.to_vec())];
-            (sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))
+            let bounds = [session, entry, recipient].map(Arg::from).to_vec();
+            (sql, bounds, |found| Ok(Record::Verdict(sessions::reference(found)?)))
+        }
+        ExportCursor::References(after) => {
+            let (session, entry, recipient, publisher) = match after {
+                None => ("", "", "", ""),
+                Some((session, entry, recipient, publisher)) => {
+                    (session.as_str(), entry.as_str(), recipient.as_str(), publisher.as_str())
+                }
+            };
+            let sql = format!(
+                "SELECT {REFERENCE}, r.publisher, r.disputed FROM session_mentions r \
+                 WHERE (r.session, r.entry, r.recipient, r.publisher) > ($1, $2, $3, $4) \
+                 ORDER BY r.session, r.entry, r.recipient, r.publisher LIMIT $5"
+            );
+            let bounds = [session, entry, recipient, publisher].map(Arg::from).to_vec();
+            (sql, bounds, |found| Ok(Record::Reference(sessions::published(found)?)))
+        }
+        ExportCursor::Mentions(after) => {
+            let rows = read::rows(client, &sql::mentions_after(Dialect::Postgres, *after, limit)).await?;
+            let records: Vec<Record> = rows.into_iter().map(Record::Mention).collect();
+            return Ok(ExportPage { next: cursor.next(&records, limit), records });
         }
     };
     args.push(int(limit as u64));

@@ -11,7 +11,7 @@ use crate::channel::{Channel, Member, Roles};
 use crate::error::StoreError;
 use crate::event::{Event, kinds};
 use crate::inbox::MentionRow;
-use crate::sql::{Arg, CHECKS, EVENT, Sql};
+use crate::sql::{Arg, EVENT, Sql, checks, committed_after};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
@@ -55,11 +55,12 @@ pub(super) async fn events_after(
 ) -> Result<Vec<Placed>, StoreError> {
     // A deletion is for those who read each of its targets, so their channels come with it.
     let sql = format!(
-        "SELECT {EVENT}, e.channel, t.channels, COALESCE(t.unknown, 0) FROM events e LEFT JOIN LATERAL ( \
+        "SELECT {EVENT}, e.channel, t.channels, COALESCE(t.unknown, 0) FROM ({}) e LEFT JOIN LATERAL ( \
          SELECT array_agg(DISTINCT x.channel) FILTER (WHERE x.channel IS NOT NULL) AS channels, \
          COUNT(*) FILTER (WHERE x.id IS NULL) AS unknown \
          FROM buried b LEFT JOIN events x ON x.id = b.target WHERE b.event = e.position AND e.kind = {}) t \
-         ON TRUE WHERE e.position > $1 AND e.deleted = 0 ORDER BY e.position LIMIT $2",
+         ON TRUE ORDER BY e.position LIMIT $2",
+        committed_after(),
         kinds::DELETION
     );
     let found = run(client, &sql, &[int(after.get()), int(limit as u64)]).await?;
@@ -118,8 +119,8 @@ pub(super) async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8
 /// What does not hold between tables. The pages themselves are the server's to check.
 pub(super) async fn problems(client: &Client) -> Result<Vec<String>, StoreError> {
     let mut problems = Vec::new();
-    for (name, sql) in CHECKS {
-        let found = run(client, sql, &[]).await?;
+    for (name, sql) in checks() {
+        let found = run(client, &sql, &[]).await?;
         let count = found.first().map_or(Ok(0), |found| row::number(found, 0))?;
         if count > 0 {
             problems.push(format!("{name}: {count}"));

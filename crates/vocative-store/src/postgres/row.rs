@@ -1,6 +1,7 @@
 //! Values in and out of PostgreSQL.
 
 use std::error::Error;
+use std::str::FromStr;
 
 use bytes::BytesMut;
 use tokio_postgres::Row;
@@ -11,10 +12,11 @@ use crate::channel::Channel;
 use crate::document::Document;
 use crate::error::StoreError;
 use crate::event::Event;
-use crate::inbox::{MentionRow, Why};
+use crate::inbox::{MentionRow, SessionRow, Why};
+use crate::session::Millis;
 use crate::sql::Arg;
 use crate::store::Found;
-use crate::value::{ChannelId, EventId, Position, Timestamp};
+use crate::value::{BadValue, ChannelId, EventId, Position, Timestamp};
 
 impl Arg {
     /// The type under which it is sent; nothing is left to be guessed.
@@ -135,6 +137,23 @@ pub(super) fn mention(row: &Row) -> Result<MentionRow, StoreError> {
         retracted: number(row, 7)? != 0,
         deleted: number(row, 8)? != 0,
     })
+}
+
+/// The columns of a row of a session in an inbox.
+pub(super) fn session(row: &Row) -> Result<SessionRow, StoreError> {
+    Ok(SessionRow {
+        recipient: name(row, 0)?,
+        session: name(row, 1)?,
+        entry: name(row, 2)?,
+        actor: name(row, 3)?,
+        at: Millis::new(number(row, 4)?),
+        disputed: number(row, 5)? != 0,
+    })
+}
+
+/// A text that was written as this type says.
+pub(super) fn name<T: FromStr<Err = BadValue>>(row: &Row, at: usize) -> Result<T, StoreError> {
+    text(row, at)?.parse().map_err(unreadable)
 }
 
 /// The columns `id, kind, flags, deleted`.

@@ -111,8 +111,8 @@ pub(super) fn problems(db: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut check = db.prepare("PRAGMA integrity_check")?;
     let found: Vec<String> = check.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut problems: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
-    for (name, sql) in crate::sql::CHECKS {
-        let count: i64 = db.query_row(sql, [], |row| row.get(0))?;
+    for (name, sql) in crate::sql::checks() {
+        let count: i64 = db.query_row(&sql, [], |row| row.get(0))?;
         if count > 0 {
             problems.push(format!("{name}: {count}"));
         }

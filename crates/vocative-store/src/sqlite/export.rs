@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, 
 
 use super::apply::{self, Touched};
 use super::pool::failed;
-use super::{changes, documents, row, settings};
+use super::{changes, documents, read, row, sessions, settings};
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::setting::Setting;
-use crate::sql::{self, Dialect, EVENT, ROW};
+use crate::sql::{self, Dialect, EVENT, REFERENCE};
 use crate::store::{ExportCursor, ExportPage, Record};
 use crate::value::Position;
 
@@ -51,15 +51,36 @@ pub(super) fn page(db: &Connection, cursor: &ExportCursor, limit: usize) -> rusq
             let page = sql::documents(Dialect::Sqlite, "", after.as_deref(), limit);
             documents::list(db, &page)?.into_iter().map(Record::Document).collect()
         }
-        ExportCursor::Mentions(after) => {
-            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
-            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
+        ExportCursor::Verdicts(after) => {
+            let (session, entry, recipient) = match after {
+                None => ("", "", ""),
+                Some((session, entry, recipient)) => (session.as_str(), entry.as_str(), recipient.as_str()),
+            };
             let sql = format!(
-                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > (?1, ?2) \
-                 ORDER BY r.item, r.recipient LIMIT ?3"
+                "SELECT {REFERENCE} FROM verdicts r WHERE (r.session, r.entry, r.recipient) > (?1, ?2, ?3) \
+                 ORDER BY r.session, r.entry, r.recipient LIMIT ?4"
             );
-            let bounds = params![item, recipient, most];
-            records(db, &sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))?
+            let bounds = params![session, entry, recipient, most];
+            records(db, &sql, bounds, |found| Ok(Record::Verdict(sessions::reference(found)?)))?
+        }
+        ExportCursor::References(after) => {
+            let (session, entry, recipient, publisher) = match after {
+                None => ("", "", "", ""),
+                Some((session, entry, recipient, publisher)) => {
+                    (session.as_str(), entry.as_str(), recipient.as_str(), publisher.as_str())
+                }
+            };
+            let sql = format!(
+                "SELECT {REFERENCE}, r.publisher, r.disputed FROM session_mentions r \
+                 WHERE (r.session, r.entry, r.recipient, r.publisher) > (?1, ?2, ?3, ?4) \
+                 ORDER BY r.session, r.entry, r.recipient, r.publisher LIMIT ?5"
+            );
+            let bounds = params![session, entry, recipient, publisher, most];
+            records(db, &sql, bounds, |found| Ok(Record::Reference(sessions::published(found)?)))?
+        }
+        ExportCursor::Mentions(after) => {
+            let sql = sql::mentions_after(Dialect::Sqlite, *after, limit);
+            read::rows(db, &sql)?.into_iter().map(Record::Mention).collect()
         }
     };
     Ok(ExportPage { next: cursor.next(&records, limit), records })
@@ -77,7 +98,7 @@ fn records(
 pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) -> Result<(), StoreError> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     let mut last = apply::head(&tx).map_err(failed)?;
-    let mut touched = Touched::default();
+    let (mut touched, mut unsettled) = (Touched::default(), sessions::Touched::default());
     for record in records {
         match record {
             Record::Event { position, event, deleted } => {
@@ -94,7 +115,7 @@ pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) 
                 }
                 last = position;
                 apply::insert(&tx, position, &event, &facts, deleted).map_err(failed)?;
-                apply::touch(&tx, &event, &facts, &mut touched).map_err(failed)?;
+                apply::touch(&tx, &event, &facts, true, &mut touched).map_err(failed)?;
             }
             Record::Channel(channel) => changes::set_channel(&tx, &channel).map_err(failed)?,
             Record::Member(channel, member) => {
@@ -106,10 +127,17 @@ pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) 
                 }
             }
             Record::Document(document) => documents::import(&tx, &document).map_err(failed)?,
+            Record::Verdict(said) => {
+                sessions::import_verdict(&tx, &said, &mut unsettled).map_err(failed)?;
+            }
+            Record::Reference(published) => {
+                sessions::import(&tx, &published, &mut unsettled).map_err(failed)?;
+            }
             Record::Mention(_) => {}
         }
     }
     apply::flush(&tx, &touched).map_err(failed)?;
+    sessions::settle(&tx, &unsettled).map_err(failed)?;
     apply::set_head(&tx, last.max(head)).map_err(failed)?;
     tx.commit().map_err(failed)
 }

@@ -7,7 +7,7 @@ use super::row::{self, signed};
 use crate::channel::{Channel, Member, Roles};
 use crate::event::{Event, kinds};
 use crate::inbox::MentionRow;
-use crate::sql::{EVENT, Sql};
+use crate::sql::{EVENT, Sql, committed_after};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
@@ -50,9 +50,9 @@ pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
 pub(super) fn events_after(db: &Connection, after: Position, limit: usize) -> rusqlite::Result<Vec<Placed>> {
     // Within a snapshot there is one already.
     let _transaction = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
+    let committed = committed_after();
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {EVENT}, e.channel FROM events e WHERE e.position > ?1 AND e.deleted = 0 \
-         ORDER BY e.position LIMIT ?2"
+        "SELECT {EVENT}, e.channel FROM ({committed}) e ORDER BY e.position LIMIT $2"
     ))?;
     let read = |found: &Row<'_>| {
         let (position, event, _) = row::event(found)?;

@@ -1,5 +1,7 @@
 //! Values in and out of SQLite.
 
+use std::str::FromStr;
+
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Row, ToSql};
 use vocative::Key;
@@ -7,10 +9,11 @@ use vocative::Key;
 use crate::channel::Channel;
 use crate::document::Document;
 use crate::event::Event;
-use crate::inbox::{MentionRow, Why};
+use crate::inbox::{MentionRow, SessionRow, Why};
+use crate::session::Millis;
 use crate::sql::Arg;
 use crate::store::Found;
-use crate::value::{EventId, Position, Timestamp};
+use crate::value::{BadValue, EventId, Position, Timestamp};
 
 impl ToSql for Arg {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -81,18 +84,40 @@ pub(super) fn document(row: &Row<'_>) -> rusqlite::Result<Document> {
 
 /// The columns of [`crate::sql::ROW`].
 pub(super) fn mention(row: &Row<'_>) -> rusqlite::Result<MentionRow> {
-    let channel: Option<String> = row.get(5)?;
+    // Read in place: there are fifty of these on a page.
+    let channel = row.get_ref(5)?.as_str_or_null()?;
     Ok(MentionRow {
         recipient: key(row, 0)?,
         item: id(row, 1)?,
         by_event: id(row, 2)?,
         actor: key(row, 3)?,
         at: time(row, 4)?,
-        channel: channel.map(|text| channel_id(&text, 5)).transpose()?,
+        channel: channel.map(|text| channel_id(text, 5)).transpose()?,
         why: Why::from_number(row.get(6)?),
         retracted: row.get(7)?,
         deleted: row.get(8)?,
     })
+}
+
+/// The columns of a row of a session in an inbox.
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        recipient: name(row, 0)?,
+        session: name(row, 1)?,
+        entry: name(row, 2)?,
+        actor: name(row, 3)?,
+        at: Millis::new(row.get(4)?),
+        disputed: row.get(5)?,
+    })
+}
+
+/// A text that was written as this type says.
+pub(super) fn name<T: FromStr<Err = BadValue>>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
+    parsed(row.get_ref(at)?.as_str()?, at)
+}
+
+pub(super) fn parsed<T: FromStr<Err = BadValue>>(text: &str, at: usize) -> rusqlite::Result<T> {
+    text.parse().map_err(|error| unreadable(at, error))
 }
 
 /// The columns `id, kind, flags, deleted`.

@@ -1,12 +1,22 @@
 //! Rows of a recipient (section 5).
 
-use vocative_store::{Event, InboxQuery, MentionRow, Reader, Store, Timestamp, Why};
+use vocative_store::{Event, InboxQuery, InboxRow, MentionRow, Millis, Person, Reader, Source, Store, Why};
 
 use super::Backend;
 use super::events::{append_stored, e, event, h, key, make_channel, p};
 
 async fn rows(store: &dyn Store, recipient: u8) -> Vec<MentionRow> {
-    store.inbox(&InboxQuery::newest(key(recipient), 1000)).await.expect("works").rows
+    messages(store, &InboxQuery::newest(key(recipient), 1000)).await
+}
+
+/// A page on which there are rows of messages only.
+async fn messages(store: &dyn Store, query: &InboxQuery) -> Vec<MentionRow> {
+    let page = store.inbox(query).await.expect("works");
+    let rows = page.rows.into_iter().map(|row| match row {
+        InboxRow::Message(row) => row,
+        InboxRow::Session(row) => panic!("nobody published {row:?}"),
+    });
+    rows.collect()
 }
 
 pub async fn pages_show_each_row_once<B: Backend>() {
@@ -22,23 +32,25 @@ pub async fn pages_show_each_row_once<B: Backend>() {
     loop {
         let page = store.inbox(&query).await.expect("works");
         assert!(page.rows.len() <= 20);
-        walked.extend(page.rows);
+        walked.extend(page.rows.iter().filter_map(|row| row.message()).cloned());
         // What comes in front of a walk does not disturb it.
         append_stored(&*store, &event(1, 9, 1000, &[p(7)], &walked.len().to_string())).await;
-        query.after = page.next;
-        if page.next.is_none() {
-            break;
-        }
+        let Some(next) = page.next else { break };
+        query.after = Some(next);
     }
     assert_eq!(walked, all);
     let between = InboxQuery {
-        since: Some(Timestamp::from_secs(101)),
-        until: Some(Timestamp::from_secs(103)),
+        since: Some(Millis::new(100_001)),
+        until: Some(Millis::new(103_000)),
         ..InboxQuery::newest(key(7), 1000)
     };
-    assert_eq!(store.inbox(&between).await.expect("works").rows.len(), 20, "the end is exclusive");
-    let from = InboxQuery { from: Some(key(2)), ..between };
-    let found = store.inbox(&from).await.expect("works").rows;
+    assert_eq!(messages(&*store, &between).await.len(), 20, "the end is exclusive");
+    let none = InboxQuery { source: Source::Session, ..between.clone() };
+    assert_eq!(messages(&*store, &none).await, []);
+    let nobody = InboxQuery { from: Some(Person::default()), ..between.clone() };
+    assert_eq!(messages(&*store, &nobody).await, []);
+    let from = InboxQuery { from: Some(key(2).into()), ..between };
+    let found = messages(&*store, &from).await;
     assert!(found.len() == 10 && found.iter().all(|row| row.actor == key(2)));
     assert_eq!(rows(&*store, 8).await, []);
 }
@@ -109,7 +121,7 @@ pub async fn what_never_makes_a_row<B: Backend>() {
         append_stored(&*store, event).await;
     }
     let everything = InboxQuery { reader: Reader::Server, ..InboxQuery::newest(key(2), 50) };
-    assert_eq!(store.inbox(&everything).await.expect("works").rows, []);
+    assert_eq!(messages(&*store, &everything).await, []);
     // An edit's own writer, and the message's, are not added by it.
     let message = event(3, 9, 20, &[], "");
     append_stored(&*store, &message).await;
@@ -120,4 +132,32 @@ pub async fn what_never_makes_a_row<B: Backend>() {
     let upper = event(3, 9, 30, &[format!("p {}", key(0xab).to_string().to_uppercase())], "");
     append_stored(&*store, &upper).await;
     assert_eq!(rows(&*store, 0xab).await.len(), 1, "a key is the same in either case");
+}
+
+pub async fn keys_of_one_person_share_a_row<B: Backend>() {
+    let place = B::fresh().await;
+    let store = place.open().await;
+    make_channel(&*store, "c", false, &[1]).await;
+    let both = event(1, 9, 10, &[h("c"), p(2), p(3)], "names both keys");
+    let own = event(3, 9, 11, &[h("c"), p(2)], "one key of the person names the other");
+    let later = event(1, 9, 12, &[h("c"), p(2)], "an edit puts one key in the place of the other");
+    for message in [&both, &own, &later] {
+        append_stored(&*store, message).await;
+    }
+    let marker = "buzz:mention-snapshot".to_owned();
+    let refer = format!("mention {}", key(3));
+    let edit = event(1, 40_003, 20, &[h("c"), e(&later), p(3), refer, marker], "");
+    append_stored(&*store, &edit).await;
+    let query = InboxQuery::newest(Person { keys: vec![key(3), key(2), key(3)], names: Vec::new() }, 10);
+    let state = async |query: &InboxQuery| {
+        let rows = messages(&*store, query).await;
+        rows.iter().map(|row| (row.item, row.recipient, row.retracted, row.deleted)).collect::<Vec<_>>()
+    };
+    let expected = [(later.id, key(2), false, false), (both.id, key(2), false, false)];
+    assert_eq!(state(&query).await, expected, "once each, and still named");
+    let alone = InboxQuery::newest(key(2), 10);
+    let retracted = state(&alone).await.iter().map(|row| (row.0, row.2)).collect::<Vec<_>>();
+    assert_eq!(retracted, [(later.id, true), (own.id, false), (both.id, false)]);
+    append_stored(&*store, &event(1, 5, 30, &[e(&later)], "")).await;
+    assert_eq!(state(&query).await[0].3, true, "what names nobody any more is deleted for all keys");
 }

@@ -17,6 +17,7 @@ pub mod naive;
 pub mod order;
 pub mod privacy;
 pub mod random;
+pub mod sessions;
 pub mod settings;
 
 /// A place where a store of one backend is kept for a test.
@@ -52,11 +53,15 @@ macro_rules! contract {
                 the_latest_version_is_kept, a_deletion_blocks, a_manager_deletes_in_the_channel_only,
                 channels_and_members_are_kept, what_was_decided_on_must_still_be_so, reopening_gives_the_same_answers;
             order: newest_first_then_by_id, limits_and_bounds, every_condition_holds, search_finds_words, filters_of_any_size_are_answered,
-                positions_are_in_the_order_of_commits, writers_at_once_lose_nothing;
+                positions_are_in_the_order_of_commits, what_went_at_once_is_delivered,
+                writers_at_once_lose_nothing;
             privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets,
                 codes_are_for_those_who_invite;
             hostile: no_text_becomes_sql;
-            inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row;
+            inbox: pages_show_each_row_once, edits_add_and_retract, what_never_makes_a_row,
+                keys_of_one_person_share_a_row;
+            sessions: what_a_publisher_says_stands_once, publishers_who_differ_are_disputed,
+                publishers_at_once_are_settled, inboxes_are_those_of_a_naive_reading;
             history: rows_are_those_of_a_naive_reading;
             documents: what_is_not_as_expected_stops_all, documents_are_those_of_a_map,
                 of_two_that_expect_the_same_one_wins, transactions_take_turns, values_are_not_shown;

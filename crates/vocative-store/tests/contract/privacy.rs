@@ -59,7 +59,7 @@ pub async fn a_private_channel_never_leaks<B: Backend>() {
 
 async fn inbox(store: &dyn Store, recipient: u8) -> Vec<vocative_store::EventId> {
     let page = store.inbox(&InboxQuery::newest(key(recipient), 50)).await.expect("works");
-    page.rows.iter().map(|row| row.item).collect()
+    page.rows.iter().filter_map(|row| row.message()).map(|row| row.item).collect()
 }
 
 pub async fn a_deletion_is_for_readers_of_its_targets<B: Backend>() {
