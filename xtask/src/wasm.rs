@@ -94,7 +94,10 @@ fn compile(way: &Way, name: &str, features: &[&str]) -> Result<PathBuf> {
         Way::Debian => {
             install()?;
             let mut build = command("/usr/bin/cargo", &arguments);
-            build.arg("-Zbuild-std=std,panic_abort");
+            // The standard library is built anyway, so it is built small; a panic ends the module, and
+            // there is nowhere to print it.
+            build.args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"]);
+            build.env("RUSTFLAGS", "-Zunstable-options -Cpanic=immediate-abort");
             debian(&mut build)?;
             step(&format!("{name}, with Debian's compiler"), &mut build)?;
             debian_target()

@@ -303,7 +303,14 @@ pub(crate) fn submit(
     sender: Key,
 ) -> Result<Submission, vocative::Ambiguous> {
     let published = edit::Published { body: &original.content, tags: &original.tags, profiles };
-    let replacement = Replacement { body: text, draft: scope.draft, roster: scope.roster, sender };
+    let replacement = Replacement {
+        body: text,
+        draft: scope.draft,
+        roster: scope.roster,
+        sender,
+        typed_names: scope.typed_names,
+        explicit: &[],
+    };
     let saved = edit::submit(published, replacement)?;
     let refs = saved.refs.iter().map(|found| Ref {
         label: found.label.clone(),

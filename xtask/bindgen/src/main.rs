@@ -11,6 +11,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut bindgen = Bindgen::new();
+    // Nobody reads names in what browsers download.
+    bindgen.remove_name_section(true).remove_producers_section(true);
     let written = bindgen.input_path(input).out_name(name).typescript(true).web(true);
     match written.and_then(|bindgen| bindgen.generate(folder)) {
         Ok(()) => ExitCode::SUCCESS,
