@@ -11,6 +11,8 @@ use crate::relay::KEEPER;
 
 /// What it is not about: a stream without an end, and ways through a browser.
 const LEFT_OUT: [&str; 3] = ["/v1/inbox/live", "/v1/login/web", "/v1/login/web/callback"];
+/// They would end the login with which it asks.
+const LAST: [&str; 2] = ["end_login", "end_logins"];
 
 /// It asks as somebody who has logged in to the community of the demonstration.
 #[test]
@@ -28,11 +30,17 @@ fn the_server_does_what_its_description_says() {
     let folder = tempfile::tempdir().unwrap();
     let mut tried = Command::new("python3");
     tried.env("PYTHONPATH", packages.join("python")).current_dir(folder.path());
+    let hooks = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/schema_hooks.py");
+    std::fs::copy(hooks, folder.path().join("schema_hooks.py")).unwrap();
+    tried.env("SCHEMATHESIS_HOOKS", "schema_hooks");
     tried.args(["-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]);
     tried.arg(format!("{address}/v1/openapi.json"));
     tried.args(["--header", &format!("Authorization: Bearer {}", token.trim())]);
     tried.args(["--checks", "all", "--max-examples", "25", "--seed", "1", "--request-timeout", "20"]);
     tried.args(["--no-color", "--phases", "examples,coverage,fuzzing"]);
+    // What is asked for has to be there, and who asks has to be let in: a schema says neither.
+    tried.args(["--exclude-checks", "positive_data_acceptance"]);
+    LAST.iter().for_each(|id| drop(tried.args(["--exclude-operation-id", id])));
     LEFT_OUT.iter().for_each(|path| drop(tried.args(["--exclude-path", path])));
     let tried = tried.output().unwrap();
     let said = String::from_utf8_lossy(&tried.stdout).replace(token.trim(), "(the token)");

@@ -233,6 +233,7 @@ struct Page {
     #[serde(default)]
     skip: usize,
     /// At most so many are answered, 1 to 50.
+    #[param(minimum = 1, maximum = 50)]
     limit: Option<usize>,
 }
 

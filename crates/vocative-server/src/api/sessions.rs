@@ -128,6 +128,7 @@ struct SharedSession {
     request_body(content = Vec<u8>, content_type = "application/x-ndjson", description = "a session file"),
     responses(
         (status = 200, body = SharedSession),
+        (status = 400, body = Problem, description = "bad_repository"),
         (status = 401, body = Problem, description = "not_logged_in, bad_authorization"),
         (status = 403, body = Problem, description = "repo_not_readable, repo_not_served"),
         (status = 409, body = Problem, description = "no_continuation, busy"),
