@@ -179,7 +179,8 @@ mod tests {
             lines.collect::<String>()
         };
         type Pairs<'a> = &'a [(&'a str, &'a str)];
-        let table: [(Pairs<'_>, Option<&str>, Result<(&str, bool), &str>); 8] = [
+        type Expected<'a> = Result<(&'a str, bool), &'a str>;
+        let table: [(Pairs<'_>, Option<&str>, Expected<'_>); 8] = [
             (&[("origin", "a/x")], None, Ok(("a/x", false))),
             (&[("origin", "a/x"), ("mirror", "A/X")], None, Ok(("a/x", false))),
             (&[("origin", "me/x"), ("upstream", "a/x")], None, Ok(("a/x", true))),
