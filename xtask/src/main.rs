@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask TASK
 
-  demo      build the command and show an inbox over the recorded sessions
+  demo      build the command and serve a community to try everything in
   test      every test of every surface, with formatting, lints, documentation and licences
   real-pi   install Pi under the target folder, and run only the tests that drive it
   interop   install clients that are not ours under the target folder, and run only the tests with them
