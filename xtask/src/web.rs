@@ -1,7 +1,5 @@
 //! The packages for the web: their tools, their checks and their tests.
 
-use std::process::Command;
-
 use crate::npm;
 use crate::run::{Result, command, output, root, step};
 
@@ -24,12 +22,6 @@ fn install() -> Result {
         return Ok(());
     }
     npm::run(&root(), &["ci"])
-}
-
-/// A tool of the packages.
-pub(crate) fn tool(name: &str) -> Result<Command> {
-    install()?;
-    Ok(command(&root().join("node_modules/.bin").join(name).to_string_lossy(), &[]))
 }
 
 fn chromium() -> Option<String> {
