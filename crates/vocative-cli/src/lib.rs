@@ -16,19 +16,23 @@ mod config;
 mod conflict;
 mod conformance;
 mod context;
+mod credentials;
 mod data;
 mod files;
 mod inbox;
 #[allow(dead_code, reason = "its first commands are being written")]
 mod key;
+mod login;
 mod markers;
 mod outcome;
 mod parallel;
+mod people;
 mod place;
 mod progress;
 mod reduce;
 #[allow(dead_code, reason = "its first commands are being written")]
 mod remote;
+mod repository;
 mod resolve;
 mod serve;
 mod show;
@@ -75,6 +79,14 @@ enum Command {
     Merge(reduce::MergeArgs),
     /// List every mention marker, without checking the sessions around them.
     Markers(markers::Args),
+    /// Log in at a community's server, through GitHub.
+    Login(login::Args),
+    /// End your login at a server.
+    Logout(login::LogoutArgs),
+    /// Say as whom you are logged in.
+    Whoami(login::WhoamiArgs),
+    /// List the people who can be named, for those who read a repository.
+    People(people::Args),
     /// Serve a community: its relay and its storage, in this one process or on many nodes.
     Serve(serve::Args),
     /// Back up, restore, check or copy what a community has stored.
@@ -97,6 +109,10 @@ impl Command {
             Self::Reduce(args) => reduce::run(args, context),
             Self::Merge(args) => reduce::merge(args, context),
             Self::Markers(args) => markers::run(args, context),
+            Self::Login(args) => login::run(args, context),
+            Self::Logout(args) => login::logout(args, context),
+            Self::Whoami(args) => login::whoami(args, context),
+            Self::People(args) => people::run(args, context),
             Self::Serve(args) => serve::run(args, context),
             Self::Store(args) => store::run(args, context),
             Self::Keygen(args) => key::run(args, context),

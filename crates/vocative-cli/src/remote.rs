@@ -86,7 +86,7 @@ impl Address {
     }
 
     /// Whether what is sent there stays on this machine or is encrypted.
-    fn is_confidential(&self) -> bool {
+    pub(crate) fn is_confidential(&self) -> bool {
         let is_here = match self.0.host() {
             Some(Host::Domain(name)) => name == "localhost",
             Some(Host::Ipv4(address)) => address.is_loopback(),
