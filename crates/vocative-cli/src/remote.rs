@@ -37,6 +37,11 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
+    /// Whether the arguments name a server.
+    pub(crate) fn is_given(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// The server that was named, the nearest first: by the flag, the environment, the file.
     ///
     /// # Errors
@@ -157,6 +162,11 @@ impl Remote {
         Ok(Self { address, credentials, agent: config.into() })
     }
 
+    /// The server's address.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Reads what is at a path.
     ///
     /// # Errors
@@ -235,7 +245,8 @@ impl Remote {
     }
 }
 
-fn bad_answer(status: u16, why: &str) -> Failure {
+/// An answer that is not what this interface answers.
+pub(crate) fn bad_answer(status: u16, why: &str) -> Failure {
     let message = format!("the server answered with status {status} and not as expected: {why}");
     Failure::new(Outcome::Problems, "bad_answer", message).with(json!({ "status": status }))
 }
