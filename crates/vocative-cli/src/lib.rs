@@ -11,7 +11,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod check;
 mod classify;
 mod completions;
-#[allow(dead_code, reason = "its first commands are being written")]
 mod config;
 mod conflict;
 mod conformance;
@@ -19,10 +18,11 @@ mod consent;
 mod context;
 mod credentials;
 mod data;
+mod demo;
 mod files;
 mod gather;
+mod history;
 mod inbox;
-#[allow(dead_code, reason = "its first commands are being written")]
 mod key;
 mod login;
 mod markers;
@@ -33,10 +33,10 @@ mod place;
 mod progress;
 mod push;
 mod reduce;
-#[allow(dead_code, reason = "its first commands are being written")]
 mod remote;
 mod repository;
 mod resolve;
+mod send;
 mod serve;
 mod share;
 mod show;
@@ -99,6 +99,14 @@ enum Command {
     Serve(serve::Args),
     /// Back up, restore, check or copy what a community has stored.
     Store(store::Args),
+    /// Send a message to a channel, to exactly whom it names.
+    Post(send::PostArgs),
+    /// Replace the text of a message.
+    Edit(send::EditArgs),
+    /// Copy a message, as it reads now, to another channel.
+    Forward(send::ForwardArgs),
+    /// Show what a message has said, and whom each version names.
+    History(history::Args),
     /// Make the key by which a community knows you, and print its public half.
     Keygen(key::Args),
     /// Run conformance cases through the engine.
@@ -125,6 +133,10 @@ impl Command {
             Self::People(args) => people::run(args, context),
             Self::Serve(args) => serve::run(args, context),
             Self::Store(args) => store::run(args, context),
+            Self::Post(args) => send::post(args, context),
+            Self::Edit(args) => send::edit(args, context),
+            Self::Forward(args) => send::forward(args, context),
+            Self::History(args) => history::run(args, context),
             Self::Keygen(args) => key::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),

@@ -20,6 +20,7 @@ mod caller;
 mod inbox;
 mod people;
 mod problem;
+#[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
 mod sending;
 mod sessions;
 
@@ -67,7 +68,7 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .merge(sending::router())
+        .merge(sending::routes())
         .merge(people::routes())
         .merge(sessions::routes())
         .merge(inbox::routes())

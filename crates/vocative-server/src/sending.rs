@@ -12,11 +12,13 @@ use vocative_store::{ChannelId, EventId, StoreError};
 use crate::relay::protocol::{Reason, Refused};
 
 mod compose;
+mod names;
 mod people;
 mod publish;
 mod versions;
 
 pub(crate) use compose::{Composed, Told, compose};
+pub(crate) use names::Names;
 pub(crate) use people::Named;
 pub(crate) use publish::publish;
 pub(crate) use versions::{Message, Occurrence, Version, history, message};

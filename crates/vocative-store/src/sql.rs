@@ -14,9 +14,9 @@ mod readable;
 
 pub(crate) use disputes::{REFERENCE, settle, unsettled};
 pub(crate) use documents::documents;
-pub(crate) use inbox::{messages, sessions};
+pub(crate) use inbox::{mentions_after, messages, sessions};
 pub(crate) use matching::{count, find, query};
-pub(crate) use readable::{may_read, readable};
+pub(crate) use readable::{may_read, readable_joined};
 
 /// Columns of an event, in the order in which both backends read them.
 pub(crate) const EVENT: &str =
@@ -33,8 +33,25 @@ pub(crate) const DOCUMENT: &str = "d.name, d.value, d.version, d.expires_at";
 pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why, r.retracted, \
      r.deleted";
 
-/// Makes the mention rows of the messages in `touched` from events and names.
-pub(crate) const MENTION_ROWS: &str = include_str!("sql/mention_rows.sql");
+/// Columns of an event that is kept in `gone` when it is replaced or deleted, with its channel.
+pub(crate) const GONE: &str = "position, id, key, created_at, kind, tags, content, sig, channel";
+
+/// How long what is gone is kept for nodes that have not delivered it yet, in seconds. They look each second.
+pub(crate) const GONE_FOR: i64 = 60;
+
+/// The events after the position `$1` as they were committed, those that are gone meanwhile among them.
+/// SQLite takes `$1` for a name, and binds it in its turn.
+pub(crate) fn committed_after() -> String {
+    format!(
+        "SELECT {GONE}, deleted FROM events WHERE position > $1 AND deleted = 0 \
+         UNION ALL SELECT {GONE}, CAST(0 AS bigint) FROM gone WHERE position > $1"
+    )
+}
+
+/// Makes the mention rows of the messages that the query `touched` yields, from events and names.
+pub(crate) fn mention_rows(insert: &str, touched: &str) -> String {
+    include_str!("sql/mention_rows.sql").replace("{insert}", insert).replace("{touched}", touched)
+}
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +169,7 @@ const CHECKS: [(&str, &str); 7] = [
         "messages without a mention row",
         "SELECT COUNT(*) FROM events e JOIN names n ON n.event = e.position WHERE n.how = 1 \
          AND n.key <> e.key AND e.kind IN (9, 40002, 45001, 45003) AND NOT EXISTS \
-         (SELECT 1 FROM mentions r WHERE r.item = e.id AND r.recipient = n.key)",
+         (SELECT 1 FROM mentions r WHERE r.recipient = n.key AND r.at = e.created_at AND r.item = e.id)",
     ),
     (
         "documents of a version that was not given out",

@@ -12,7 +12,7 @@ use utoipa::Modify;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use vocative::Key;
-use vocative_store::{EventId, Reader, Timestamp};
+use vocative_store::{EventId, Timestamp};
 
 use super::{Api, Problem};
 use crate::people::{Account, Session};

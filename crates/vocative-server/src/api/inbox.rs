@@ -1,7 +1,5 @@
 //! One inbox over messages and sessions (section 5).
 
-#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
-
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;

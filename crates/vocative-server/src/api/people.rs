@@ -1,7 +1,5 @@
 //! Logging in, discovery, and linking keys (section 3).
 
-#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
-
 use std::sync::Arc;
 
 use axum::Json;

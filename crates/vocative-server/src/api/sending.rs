@@ -1,12 +1,9 @@
 //! `/v1/messages`: composing, publishing, reading (section 2).
 
-#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
-
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,7 +13,7 @@ use utoipa_axum::routes;
 use vocative::{Ambiguous, Code, Key, Span, Tag, Utf16Map, limits};
 use vocative_store::{Event, EventId};
 
-use super::{Api, Call, Caller, Params, Problem};
+use super::{Api, Call, Caller, Params, Problem, Segment};
 use crate::relay::protocol::{self, Accepted, Reason, Refused};
 use crate::relay::{NO_CHANNEL, NOT_YOURS};
 use crate::sending::{
@@ -27,7 +24,7 @@ use crate::sending::{
 const VERSIONS: usize = 50;
 
 /// The paths of this module.
-pub(super) fn router() -> OpenApiRouter<Arc<Api>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new()
         .routes(routes!(compose))
         .routes(routes!(publish))
@@ -228,6 +225,7 @@ struct Versions {
 /// Which versions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 struct Page {
     /// So many versions are passed over.
     #[serde(default)]
@@ -245,7 +243,7 @@ struct Page {
         (status = 200, description = "The event, all but its signature", body = ReadyToSign),
         (status = 400, description = "`bad_request`, `bad_body`", body = Problem),
         (status = 401, description = "`not_logged_in`, `bad_authorization`", body = Problem),
-        (status = 403, description = "`not_your_key`, `not_yours`", body = Problem),
+        (status = 403, description = "`not_your_key`, `not_yours`, `other_origin`", body = Problem),
         (status = 404, description = "`no_channel`, `no_message`: it is not there, or not for the author", body = Problem),
         (status = 413, description = "`too_large`", body = Problem),
         (status = 415, description = "`not_json`", body = Problem),
@@ -284,7 +282,7 @@ async fn compose(
         (status = 200, description = "It is stored, durably", body = PublishedEvent),
         (status = 400, description = "`bad_request`, `bad_body`, `bad_event`", body = Problem),
         (status = 401, description = "`not_logged_in`, `bad_authorization`", body = Problem),
-        (status = 403, description = "`not_your_key`, `not_yours`, `restricted`, `blocked`", body = Problem),
+        (status = 403, description = "`not_your_key`, `not_yours`, `restricted`, `blocked`, `other_origin`", body = Problem),
         (status = 404, description = "`no_channel`, `no_message`: it is not there, or not for the author", body = Problem),
         (status = 409, description = "`roster_changed` with the difference, `edited_meanwhile`", body = Problem),
         (status = 413, description = "`too_large`", body = Problem),
@@ -330,7 +328,7 @@ async fn publish(
 )]
 async fn read(
     State(api): State<Arc<Api>>,
-    id: Result<Path<String>, PathRejection>,
+    id: Result<Segment, Problem>,
     caller: Caller,
 ) -> Result<Json<CurrentMessage>, Problem> {
     let id = named_message(&api, id, &caller)?;
@@ -356,7 +354,7 @@ async fn read(
 )]
 async fn history(
     State(api): State<Arc<Api>>,
-    id: Result<Path<String>, PathRejection>,
+    id: Result<Segment, Problem>,
     Params(page): Params<Page>,
     caller: Caller,
 ) -> Result<Json<Versions>, Problem> {
@@ -370,15 +368,11 @@ async fn history(
 }
 
 /// The message that a path names. What is no id names none.
-fn named_message(
-    api: &Api,
-    id: Result<Path<String>, PathRejection>,
-    caller: &Caller,
-) -> Result<EventId, Problem> {
+fn named_message(api: &Api, id: Result<Segment, Problem>, caller: &Caller) -> Result<EventId, Problem> {
     if caller.keys.first().is_some_and(|key| !api.node.limiter.may_ask(*key)) {
         return Err(rate_limited("too many requests; wait a second"));
     }
-    let id = id.ok().and_then(|Path(id)| id.parse().ok());
+    let id = id.ok().and_then(|Segment(id)| id.parse().ok());
     id.ok_or_else(|| CannotSend::NoMessage.into())
 }
 

@@ -1,7 +1,5 @@
 //! Session references, and sessions that are shared (section 4).
 
-#![allow(unused_qualifications, reason = "the annotations of parameters come to some")]
-
 use std::sync::Arc;
 
 use axum::Json;

@@ -20,6 +20,7 @@ use super::protocol::{Accepted, Reason, Refused};
 use super::stored;
 use super::subscriptions::{Handle, Subscriptions};
 use crate::bus::Bus;
+use crate::sending::Names;
 use crate::settings::Settings;
 
 /// The state of a node.
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) identity: Identity,
     pub(crate) access: Access,
+    pub(crate) names: Names,
     pub(crate) limiter: Limiter,
     subscriptions: Mutex<Subscriptions<Arc<Live>>>,
     /// The last position that this node has delivered.
@@ -54,6 +56,7 @@ impl State {
         let head = store.head().await?.get();
         Ok(Self {
             access: Access::new(Arc::clone(&store), bus.is_shared()),
+            names: Names::default(),
             limiter: Limiter::new(&settings.limits),
             subscriptions: Mutex::default(),
             delivered: watch::Sender::new(head),
@@ -203,7 +206,9 @@ impl State {
 
     /// Stores entries and wakes whoever delivers.
     pub(crate) async fn append(&self, entries: Vec<Entry>) -> Result<Vec<Outcome>, StoreError> {
+        let named: Vec<Key> = entries.iter().filter_map(|entry| Names::of_whom(&entry.event)).collect();
         let outcomes = self.store.append(entries).await?;
+        named.into_iter().for_each(|key| self.names.have_changed(key));
         let positions = outcomes.iter().filter_map(|outcome| match outcome {
             Outcome::Stored(position) => Some(position.get()),
             _ => None,

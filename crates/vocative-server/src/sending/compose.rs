@@ -77,6 +77,7 @@ async fn new(
     let (notify, references) = eligible(&people, naming, notify, references)?;
     let mentions = MentionTags::new(Publication::Message, &notify, Some(&references), &naming.addressed)?;
     let event = event(author, state.now(), form.kind(), mentions.arrange(before, Vec::new()), text);
+    let event = unlike_any(state, event).await?;
     Ok(composed(event, &people, Vec::new(), told))
 }
 
@@ -113,6 +114,7 @@ async fn replace(
     let newly_added = submission.newly_added(&tags);
     let told = told(submission.diagnostics, &people);
     let (notify, references) = eligible(&people, naming, submission.notify, submission.references)?;
+    let newly_added = newly_added.into_iter().filter(|key| notify.contains(key)).collect();
     let mentions = MentionTags::new(Publication::Edit, &notify, Some(&references), &[])?;
     // An edit takes attachments away that it does not repeat; this one is of the text alone.
     let media = tags.iter().filter(|tag| is_named(tag, "imeta") || is_named(tag, "emoji")).cloned().collect();
@@ -161,7 +163,7 @@ async fn copy(
     let is_forum = entry.living().is_some_and(|channel| channel.kind == vocative_store::ChannelKind::Forum);
     let form = if is_forum { Form::Post } else { Form::Message };
     let tags = mentions.arrange(vec![tag(&["h", channel.as_str()])], media);
-    let event = event(author, state.now(), form.kind(), tags, body);
+    let event = unlike_any(state, event(author, state.now(), form.kind(), tags, body)).await?;
     Ok(composed(event, &people, Vec::new(), Vec::new()))
 }
 
@@ -207,7 +209,8 @@ impl Current {
 pub(super) fn edits(original: &Event, owner: Option<Key>) -> Filter {
     let authors = [Some(original.key), owner].into_iter().flatten().collect();
     let filter = Filter { kinds: Some(vec![kinds::EDIT]), authors: Some(authors), ..Filter::default() };
-    filter.tag('e', [original.id.to_string()])
+    // One that stood in another channel would have other readers.
+    filter.tag('e', [original.id.to_string()]).tag('h', original.values("h"))
 }
 
 /// Whether an edit counts before another.
@@ -364,6 +367,18 @@ fn event(key: Key, created_at: Timestamp, kind: u32, tags: Vec<Tag>, text: &str)
     let written = written.expect("strings and numbers are JSON");
     let id = EventId::from_bytes(Sha256::digest(written).into());
     Event { id, key, created_at, kind, tags, content: text.to_owned(), sig: [0; 64] }
+}
+
+/// The event, a little later where the same was said this second already: it would be one with that.
+async fn unlike_any(state: &State, mut event: Event) -> Result<Event, StoreError> {
+    const SECONDS: usize = 60;
+    for _ in 0..SECONDS {
+        if state.store.event(&Reader::Server, event.id).await?.is_none() {
+            break;
+        }
+        event = self::event(event.key, event.created_at.next(), event.kind, event.tags, &event.content);
+    }
+    Ok(event)
 }
 
 /// Names people for what the event says: the tags are what is published, so the answer is read from them.

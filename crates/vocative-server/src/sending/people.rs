@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use nostr::nips::nip19::ToBech32;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
-use vocative::{Id, Key, Member, Profile, Profiles, Roster, Standing};
-use vocative_store::{Event, Filter, Reader, StoreError, kinds};
+use vocative::{Id, Key, Member, Profiles, Roster, Standing};
+use vocative_store::StoreError;
 
+use super::names::{self, Person};
 use crate::relay::{ChannelEntry, State};
-
-/// Profiles that are asked for at once: each key has at most two.
-const AT_ONCE: usize = Filter::MAX_LIMIT / 2;
 
 /// Someone, as a person would tell them from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -41,18 +38,10 @@ impl Named {
     }
 }
 
-/// What someone says about themselves.
-#[derive(Clone, Debug, Default)]
-struct Person {
-    profile: Profile,
-    /// The owner that an agent names; people have none.
-    owner: Option<Key>,
-}
-
 /// The members of a channel and whoever else is known beside it, with their names.
 #[derive(Debug, Default)]
 pub(super) struct People {
-    persons: HashMap<Key, Person>,
+    persons: HashMap<Key, Arc<Person>>,
     members: BTreeSet<Key>,
     outsiders: BTreeSet<Key>,
 }
@@ -76,8 +65,12 @@ impl People {
             }
         }
         let outsiders: BTreeSet<Key> = known.into_iter().filter(|key| !members.contains(key)).collect();
-        let all = members.iter().chain(&outsiders).copied().chain(needed).collect();
-        Ok(Self { persons: persons(state, all).await?, members, outsiders })
+        let known = members.iter().chain(&outsiders).copied().collect();
+        let mut persons = state.names.of(&*state.store, &known).await?;
+        // Whoever is in no channel comes from a stranger's request, and is not kept.
+        let others = needed.into_iter().filter(|key| !known.contains(key)).collect();
+        persons.extend(names::read(&*state.store, &others).await?);
+        Ok(Self { persons, members, outsiders })
     }
 
     /// Those alone who are needed; for a text in which no name can stand.
@@ -86,7 +79,7 @@ impl People {
         channel: &ChannelEntry,
         needed: impl IntoIterator<Item = Key>,
     ) -> Result<Self, StoreError> {
-        let persons = persons(state, needed.into_iter().collect()).await?;
+        let persons = names::read(&*state.store, &needed.into_iter().collect()).await?;
         Ok(Self { persons, members: channel.members().collect(), outsiders: BTreeSet::new() })
     }
 
@@ -145,68 +138,4 @@ fn npub(key: Key) -> String {
     let key = nostr::key::PublicKey::from_byte_array(*key.as_bytes());
     // The encoding has room for every key.
     key.to_bech32().unwrap_or_default()
-}
-
-/// What these keys say about themselves.
-async fn persons(state: &State, keys: BTreeSet<Key>) -> Result<HashMap<Key, Person>, StoreError> {
-    let keys: Vec<Key> = keys.into_iter().collect();
-    let mut persons: HashMap<Key, Person> = keys.iter().map(|key| (*key, Person::default())).collect();
-    for some in keys.chunks(AT_ONCE) {
-        let filter = Filter {
-            authors: Some(some.to_vec()),
-            kinds: Some(vec![kinds::PROFILE, kinds::AGENT_PROFILE]),
-            limit: Some(Filter::MAX_LIMIT),
-            ..Filter::default()
-        };
-        for event in state.store.query(&Reader::Server, &filter).await? {
-            let person = persons.entry(event.key).or_default();
-            match event.kind {
-                kinds::PROFILE => person.profile = profile(&event),
-                _ => person.owner = event.values("p").next().and_then(|owner| owner.parse().ok()),
-            }
-        }
-    }
-    Ok(persons)
-}
-
-/// The names in a profile; what is no text there is none.
-fn profile(event: &Event) -> Profile {
-    let said: Value = serde_json::from_str(&event.content).unwrap_or_default();
-    let text = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
-    Profile { display_name: text("display_name"), name: text("name"), nip05: text("nip05") }
-}
-
-#[cfg(test)]
-mod tests {
-    use vocative::Key;
-    use vocative_store::{Event, EventId, Timestamp};
-
-    use super::profile;
-
-    #[test]
-    fn the_names_in_a_profile() {
-        for (content, expected) in [
-            (
-                r#"{"display_name":"Ada King","name":"ada","nip05":"countess@example.com"}"#,
-                "Ada King,ada,countess",
-            ),
-            (r#"{"display_name":7,"name":" ada ","nip05":null}"#, "ada"),
-            (r#"{"display_name":"","name":"ADA","nip05":"ada@example.com"}"#, "ADA"),
-            (r#"{"nip05":"_@example.com"}"#, ""),
-            (r#"["name"]"#, ""),
-            ("no JSON", ""),
-        ] {
-            let event = Event {
-                id: EventId::from_bytes([0; 32]),
-                key: Key::from_bytes([1; 32]),
-                created_at: Timestamp::from_secs(1),
-                kind: 0,
-                tags: Vec::new(),
-                content: content.to_owned(),
-                sig: [0; 64],
-            };
-            let profile = profile(&event);
-            assert_eq!(profile.aliases().collect::<Vec<_>>().join(","), expected, "{content}");
-        }
-    }
 }
