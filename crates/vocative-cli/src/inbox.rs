@@ -91,13 +91,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     };
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
-    let query = Query {
-        recipient: me.clone(),
-        actor,
-        since: args.since,
-        until: args.until,
-        limit: args.limit,
-    };
+    let query =
+        Query { recipient: me.clone(), actor, since: args.since, until: args.until, limit: args.limit };
     let (found, mut outcome) = ask(&files, &query, &args, options, context);
     let mut library = Library::new(files.clone(), options);
     for (key, reference) in &found {

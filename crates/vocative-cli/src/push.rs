@@ -131,12 +131,18 @@ fn describe(reduction: &Reduction, remote: &Remote, session: &Session, repositor
     let people: BTreeSet<_> = reduction.references().map(|(key, _)| key.recipient.as_str()).collect();
     let mut what = vec![
         format!("This leaves the machine, as @{} for {repository}, to {server}:", session.handle),
-        format!("  {references} references into {sessions} sessions, to {} people: ids of sessions, messages and", people.len()),
-        "  markers, the GitHub names of who wrote and of who is named, and the times of the messages.".to_owned(),
+        format!(
+            "  {references} references into {sessions} sessions, to {} people: ids of sessions, messages and",
+            people.len()
+        ),
+        "  markers, the GitHub names of who wrote and of who is named, and the times of the messages."
+            .to_owned(),
         "  No text, no title, no file name and no folder.".to_owned(),
     ];
     if foreign > 0 {
-        what.push(format!("  {foreign} of them are by others, from forks of their sessions; the server ignores these."));
+        what.push(format!(
+            "  {foreign} of them are by others, from forks of their sessions; the server ignores these."
+        ));
     }
     what
 }

@@ -127,12 +127,7 @@ fn named(session: &Opened) -> BTreeSet<String> {
 }
 
 /// What leaves this machine, and who may read it.
-fn describe(
-    named: &BTreeSet<String>,
-    repository: Option<&str>,
-    bytes: usize,
-    server: &str,
-) -> [String; 2] {
+fn describe(named: &BTreeSet<String>, repository: Option<&str>, bytes: usize, server: &str) -> [String; 2] {
     let named: Vec<_> = named.iter().map(String::as_str).collect();
     let readers = match (repository, named.as_slice()) {
         (Some(name), _) => format!("whoever can read {name} may read all of it"),

@@ -209,12 +209,7 @@ fn write(row: &Row, text: Option<&Text>, context: &mut Context) -> Result<(), Fa
     let states = states.iter().filter(|(_, is_so)| *is_so).map(|(state, _)| *state);
     let why = std::iter::once(row.why.as_str()).chain(states).collect::<Vec<_>>().join(", ");
     let why = context.styled(Style::Dim, &terminal::line(&why));
-    writeln!(
-        context.out,
-        "{}  {actor}  {}  {why}",
-        terminal::line(&row.at),
-        terminal::line(&place(row))
-    )?;
+    writeln!(context.out, "{}  {actor}  {}  {why}", terminal::line(&row.at), terminal::line(&place(row)))?;
     match text {
         None => return Ok(()),
         Some(Text::None(why) | Text::Failed(why)) => {

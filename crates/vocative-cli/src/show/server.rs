@@ -84,10 +84,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Outcome, Failure
     };
     let server = remote.address().of("");
     if args.json {
-        return shown.write_json(
-            json!({ "server": server, "account": account, "session": session }),
-            context,
-        );
+        return shown
+            .write_json(json!({ "server": server, "account": account, "session": session }), context);
     }
     writeln!(context.out, "{account}/{session}/{entry} at {}", terminal::line(&server))?;
     shown.print(context)
