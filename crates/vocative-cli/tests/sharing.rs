@@ -109,7 +109,7 @@ async fn a_recorded_mention_is_found_by_whom_it_names_and_read_once_it_is_shared
             &json!("github:gszep"),
             &json!("github:steffenpl"),
             &json!("session"),
-            &json!("2026-11-30T17:55:48.972Z")
+            &json!("2026-11-30T17:55:48.977Z")
         )
     );
     let target = format!("github:gszep/{}/2357a8b2", row["session"].as_str().expect("an id"));

