@@ -20,7 +20,7 @@ use crate::consent::{self, Leaving};
 use crate::context::Context;
 use crate::credentials::{self, Session};
 use crate::outcome::{Failure, Outcome};
-use crate::remote::{Remote, ServerArgs};
+use crate::remote::{MOST_BODY, Remote, ServerArgs};
 use crate::repository::{self, Folders, RepositoryArgs};
 use crate::{conflict, files, gather, terminal};
 
@@ -163,6 +163,11 @@ fn send(
     remote.send(Method::GET, &path, &[("x-chi-repo", repository)], None)?;
     let mut bytes = Vec::new();
     Artifact::of(reduction).write(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BODY {
+        let message =
+            format!("the references are longer than {MOST_BODY} bytes: push fewer sessions at once");
+        return Err(Failure::new(Outcome::Problems, "too_large", message));
+    }
     let headers = [("content-type", "application/x-ndjson")];
     let answer = remote.send(Method::POST, "/v1/references", &headers, Some(&bytes));
     answer.map_err(explain)?.json()

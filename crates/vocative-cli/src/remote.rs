@@ -21,6 +21,8 @@ use crate::outcome::{Failure, Outcome};
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 20;
+/// The longest body of a session or an artifact that a server takes, in bytes.
+pub(crate) const MOST_BODY: u64 = 64 << 20;
 /// How long a server may take to be reached, and then to begin, and to end, its answer.
 const TO_CONNECT: Duration = Duration::from_secs(15);
 const TO_ANSWER: Duration = Duration::from_secs(60);

@@ -14,12 +14,9 @@ use vocative_pi::{Content, Opened, Options, fetch};
 use crate::context::{Context, problem_json, problem_text};
 use crate::credentials;
 use crate::outcome::{Failure, Outcome};
-use crate::remote::ServerArgs;
+use crate::remote::{MOST_BODY, ServerArgs};
 use crate::repository::{self, RepositoryArgs};
 use crate::terminal;
-
-/// The most bytes that a server takes.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// Arguments of `vocative share`.
 #[derive(Debug, clap::Args)]
@@ -100,8 +97,8 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
         })
     };
     let length = std::fs::metadata(file).map_err(unreadable)?.len();
-    if length > MOST_BYTES {
-        let message = format!("{} is longer than {MOST_BYTES} bytes", file.display());
+    if length > MOST_BODY {
+        let message = format!("{} is longer than {MOST_BODY} bytes", file.display());
         return Err(of_file(Failure::new(Outcome::Problems, "too_large", message)));
     }
     std::fs::read(file).map_err(unreadable)

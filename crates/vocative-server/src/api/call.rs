@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -74,11 +74,15 @@ impl FromBody for () {
 
 /// Reads a body of at most so many bytes.
 pub(crate) async fn read(body: Body, most: usize) -> Result<Bytes, Problem> {
-    let too_large = |_| {
+    let too_large = || {
         let says = format!("the body is cut off, or larger than {most} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", says).with("most", most)
     };
-    to_bytes(body, most).await.map_err(too_large)
+    // One that is announced to be larger is not read at all.
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    to_bytes(body, most).await.map_err(|_| too_large())
 }
 
 impl<B: FromBody> FromRequest<Arc<Api>> for Call<B> {
