@@ -204,7 +204,7 @@ impl Demo {
 
     /// Links a key to the account that has logged in.
     fn link(&self, base: &str, account: &Remote, keys: &Keys) -> Result<(), Failure> {
-        let challenge: Value = account.post("/v1/keys/challenge", &json!({}))?.json()?;
+        let challenge: Value = account.send(Method::POST, "/v1/keys/challenge", &[], None)?.json()?;
         let body = json!({ "account": challenge["account"], "nonce": challenge["nonce"] });
         remote(base, Credentials::Key(keys.clone()))?.post("/v1/keys", &body).map(drop)
     }

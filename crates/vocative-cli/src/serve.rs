@@ -68,8 +68,9 @@ const SETTINGS: &str = "\
 Settings come from flags, then the environment, then the file; --print-config shows the outcome.
 In the environment they are called VOCATIVE_LISTEN, VOCATIVE_DATA, VOCATIVE_DATABASE, VOCATIVE_BUS,
 VOCATIVE_PUBLIC_URL, VOCATIVE_OBJECTS, VOCATIVE_SHARED_FOLDER, VOCATIVE_TRUSTED_PUBLISHERS,
-VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS, VOCATIVE_LIMITS_… as
---print-config shows them. VOCATIVE_LOG is error, warn, info or debug.
+VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS, VOCATIVE_LOGIN_ALLOW,
+VOCATIVE_REPOSITORIES (lists with commas), VOCATIVE_GITHUB_… and VOCATIVE_LIMITS_… as --print-config
+shows them. VOCATIVE_LOG is error, warn, info or debug.
 Logs go to standard error: text on a terminal, JSON lines elsewhere; never with messages or keys.
 SIGINT and SIGTERM stop it: what it has acknowledged is stored, and clients are told.";
 

@@ -17,11 +17,16 @@ use utoipa_axum::router::OpenApiRouter;
 
 mod call;
 mod caller;
-mod inbox;
-mod people;
 mod problem;
-#[allow(unused_qualifications, reason = "the descriptions of paths are written by a macro")]
+
+/// The paths; their descriptions are written by a macro, which names some types by their whole paths.
+#[allow(unused_qualifications)]
+mod inbox;
+#[allow(unused_qualifications)]
+mod people;
+#[allow(unused_qualifications)]
 mod sending;
+#[allow(unused_qualifications)]
 mod sessions;
 
 pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
@@ -143,7 +144,8 @@ impl Server {
             .route("/metrics", get(metrics))
             .with_state(Arc::clone(&node))
             .merge(api::router(Arc::clone(&node.api)))
-            .fallback(api::unknown_path);
+            .fallback(api::unknown_path)
+            .layer(middleware::from_fn(working));
         let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);
         let graceful = async move {
@@ -193,6 +195,12 @@ async fn tidy(node: std::sync::Weak<Node>) {
             metrics.run_upkeep();
         }
     }
+}
+
+/// While a request is worked on, its connection waits.
+async fn working(ConnectInfo(peer): ConnectInfo<Peer>, request: Request, next: Next) -> Response {
+    let _work = peer.works();
+    next.run(request).await
 }
 
 /// A WebSocket of the relay, or what the relay says about itself.

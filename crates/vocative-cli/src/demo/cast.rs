@@ -163,7 +163,7 @@ pub(super) const HISTORY: [Said; 12] = [
         },
     ),
     said("gszep", 18, What::Comment { on: "thread", channel: "ideas", text: "A list is enough, @Steffen." }),
-    said("gszep", 10, What::Forward { of: "figures", channel: "release" }),
+    said("gszep", 10, What::Forward { of: "welcome", channel: "release" }),
 ];
 
 /// The recorded Pi sessions: the name of the file, and what it holds.

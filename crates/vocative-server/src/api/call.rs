@@ -1,6 +1,7 @@
 //! A request as a handler takes it: by whom, and with what body.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -9,6 +10,9 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use super::{Api, Caller, Problem};
+
+/// How long a body may take to come; the longest is a session of 64 MiB.
+const READING: Duration = Duration::from_secs(300);
 
 /// A request with a body, by a known caller. A signed request (NIP-98) covers its body: the signature
 /// names its digest, without which a body could be exchanged on the way.
@@ -82,7 +86,9 @@ pub(crate) async fn read(body: Body, most: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    to_bytes(body, most).await.map_err(|_| too_large())
+    let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not come in time");
+    let read = tokio::time::timeout(READING, to_bytes(body, most)).await.map_err(slow)?;
+    read.map_err(|_| too_large())
 }
 
 impl<B: FromBody> FromRequest<Arc<Api>> for Call<B> {

@@ -1,5 +1,6 @@
 //! `/v1/messages`: composing, publishing, reading (section 2).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,7 +11,8 @@ use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vocative::{Ambiguous, Code, Key, Span, Tag, Utf16Map, limits};
+use vocative::label::trim;
+use vocative::{Ambiguous, Code, Key, Span, Tag, Utf16Map, form, limits};
 use vocative_store::{Event, EventId};
 
 use super::{Api, Call, Caller, Params, Problem, Segment};
@@ -416,13 +418,21 @@ fn naming(
         let says = format!("at most {} of `to`, `bindings` and `addressed`", limits::BINDINGS);
         return Err(Problem::bad_request(says));
     }
+    let to = to.into_iter().map(|to| Ok((to.label, key("to", &to.key)?)));
+    let to: Vec<(Option<String>, Key)> = to.collect::<Result<_, Problem>>()?;
+    let bindings = bindings.into_iter().map(|bound| Ok((bound.label, key("bindings", &bound.key)?)));
+    let bindings: Vec<(String, Key)> = bindings.collect::<Result<_, Problem>>()?;
+    let labelled = to.iter().filter_map(|(label, key)| Some((label.as_ref()?, key)));
+    let mut meanings = HashMap::new();
+    for (label, key) in labelled.chain(bindings.iter().map(|(label, key)| (label, key))) {
+        if meanings.insert(form(trim(label)), key).is_some_and(|other| other != key) {
+            return Err(Problem::bad_request("one label is given two meanings, in `to` or `bindings`"));
+        }
+    }
     Ok(Naming {
-        to: to.into_iter().map(|to| Ok((to.label, key("to", &to.key)?))).collect::<Result<_, Problem>>()?,
-        bindings: bindings
-            .into_iter()
-            .map(|bound| Ok((bound.label, key("bindings", &bound.key)?)))
-            .collect::<Result<_, Problem>>()?,
         addressed: addressed.iter().map(|text| key("addressed", text)).collect::<Result<_, Problem>>()?,
+        to,
+        bindings,
         typed,
         without_inviting,
     })

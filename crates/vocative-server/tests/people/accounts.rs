@@ -1,7 +1,7 @@
 //! Who is known, and under which names.
 
 use vocative_github_double::App;
-use vocative_server::people::PeopleError;
+use vocative_server::people::{AccountId, PeopleError};
 use vocative_store::Timestamp;
 
 use super::stage::Stage;
@@ -9,7 +9,7 @@ use super::stage::Stage;
 async fn holder(stage: &Stage, login: &str, at: u64) -> Option<u64> {
     let login = login.parse().expect("a login");
     let holder = stage.people.account_of(&login, Timestamp::from_secs(at)).await;
-    holder.expect("the store answers").map(|account| account.get())
+    holder.expect("the store answers").map(AccountId::get)
 }
 
 #[tokio::test]

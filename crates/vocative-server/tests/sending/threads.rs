@@ -65,6 +65,9 @@ async fn a_request_that_contradicts_itself_is_refused() {
         json!({ "channel": "open", "text": "x", "to": [{ "key": "00".repeat(32) }] }),
         json!({ "channel": "open", "text": "x", "author": "npub1" }),
         json!({ "channel": "open", "text": "x", "bindings": vec![json!({ "label": "a", "key": id }); 201] }),
+        json!({ "channel": "open", "text": "x", "bindings": [
+            { "label": "Ada", "key": stage.ann.hex() }, { "label": " ADA", "key": stage.bob.hex() },
+        ] }),
     ] {
         let (status, code, _) = uncomposed(&stage.node, &stage.ann, &request).await;
         assert_eq!((status, &*code), (400, "bad_request"), "{request}");
