@@ -103,6 +103,26 @@ pub(crate) fn create_secret(path: &Path, secret: &str) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Replaces a file that only its user reads, at once: whoever reads meanwhile finds the former or the new
+/// one, whole.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn replace_secret(path: &Path, secret: &str) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = create_secret(&beside, secret).or_else(|error| match error.kind() {
+        // A process of the same number was stopped while it wrote.
+        io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(&beside)?;
+            create_secret(&beside, secret)
+        }
+        _ => Err(error),
+    });
+    written.and_then(|()| std::fs::rename(&beside, path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,6 @@
 //! reads. A token is in no argument, no environment and no output.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -76,21 +75,9 @@ impl Sessions {
         })
     }
 
-    /// Replaces the file, at once: whoever reads meanwhile finds the former or the new one, whole.
     fn write(&self) -> Result<(), Failure> {
-        let path = path();
-        let beside = path.with_extension(format!("json.{}", std::process::id()));
-        let text = serde_json::to_string_pretty(self).expect("it has string keys");
-        let written = config::create_secret(&beside, &text).or_else(|error| match error.kind() {
-            // A process of the same number was stopped while it wrote.
-            io::ErrorKind::AlreadyExists => {
-                std::fs::remove_file(&beside)?;
-                config::create_secret(&beside, &text)
-            }
-            _ => Err(error),
-        });
-        written
-            .and_then(|()| std::fs::rename(&beside, &path))
+        let (path, text) = (path(), serde_json::to_string_pretty(self).expect("it has string keys"));
+        config::replace_secret(&path, &text)
             .map_err(|error| Failure::new(Outcome::Problems, "io", format!("{}: {error}", path.display())))
     }
 

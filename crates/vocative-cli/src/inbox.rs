@@ -1,50 +1,58 @@
 //! `vocative inbox`: where a person was named, the newest first.
 
-use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use vocative::Login;
+use vocative::{Id, Login};
 use vocative_pi::index::{self, Fingerprint, INDEX_NAME, OpenIndex};
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::query::{Index, Query};
-use vocative_pi::store::CACHE_NAME;
-use vocative_pi::{Library, Options, Purpose, Reader, Reduction, Reference, ReferenceKey, Source, Timestamp};
+use vocative_pi::{Library, Options, Reference, ReferenceKey, Source, Timestamp};
 
 use crate::classify::{self, Classifier, Message, Settings, Verdict};
 use crate::context::{Context, Style};
 use crate::outcome::{Failure, Outcome};
-use crate::progress::Progress;
-use crate::{conflict, files, parallel, terminal, values};
+use crate::remote::ServerArgs;
+use crate::{conflict, files, gather, parallel, terminal, values};
+
+mod server;
 
 /// Arguments of `vocative inbox`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = MODEL)]
 pub(crate) struct Args {
     /// Session files, reduced artifacts, or folders of them; Pi's own folders if none is given
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", requires = "me")]
     paths: Vec<PathBuf>,
-    /// Whose mentions to show
-    #[arg(long, value_name = "github:HANDLE", value_parser = values::person)]
-    me: Login,
+    /// Whose mentions to show, of the sessions on this machine; without it, yours at a community's server
+    #[arg(long, value_name = "github:HANDLE", value_parser = values::person, conflicts_with = "server")]
+    me: Option<Login>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// Only messages at or after this time
     #[arg(long, value_name = "TIME", value_parser = values::instant)]
     since: Option<Timestamp>,
     /// Only messages before this time
     #[arg(long, value_name = "TIME", value_parser = values::instant)]
     until: Option<Timestamp>,
-    /// Only messages that this person wrote
-    #[arg(long, value_name = "github:HANDLE", value_parser = values::person)]
-    from: Option<Login>,
-    /// At most so many, the newest
+    /// Only messages that this person wrote; at a server also a public key
+    #[arg(long, value_name = "github:HANDLE", value_parser = values::anyone)]
+    from: Option<Id>,
+    /// At most so many, the newest [default: all; at a server 50]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// At a server: all there are
+    #[arg(long, conflicts_with_all = ["limit", "me"])]
+    all: bool,
+    /// At a server: only what is in messages, or in sessions
+    #[arg(long, value_name = "SOURCE", conflicts_with = "me")]
+    source: Option<server::Source>,
     /// Fetch and show each message's text, which is untrusted
     #[arg(long)]
     show: bool,
     /// Ask a model what each message holds: see VOCATIVE_MODEL_URL and VOCATIVE_MODEL below
-    #[arg(long)]
+    #[arg(long, requires = "me")]
     classify: bool,
     /// Read everything, whatever an earlier run has read
     #[arg(long)]
@@ -69,6 +77,12 @@ Answers are kept, and asked for once. Without --classify nothing is sent anywher
 
 /// Shows the inbox.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
+    let Some(me) = args.me.clone() else { return server::run(&args, context) };
+    let actor = match &args.from {
+        Some(Id::Nostr(_)) => return Err(Failure::usage("people in sessions are known as github:HANDLE")),
+        Some(Id::Github(login)) => Some(login.clone()),
+        None => None,
+    };
     let mut classifier = if args.classify {
         let settings = Settings::from_environment()?;
         Some(Classifier::new(settings, classify::answers_path(context)))
@@ -77,13 +91,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     };
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: false };
     let files = inputs(&args, context)?;
-    let query = Query {
-        recipient: args.me.clone(),
-        actor: args.from.clone(),
-        since: args.since,
-        until: args.until,
-        limit: args.limit,
-    };
+    let query =
+        Query { recipient: me.clone(), actor, since: args.since, until: args.until, limit: args.limit };
     let (found, mut outcome) = ask(&files, &query, &args, options, context);
     let mut library = Library::new(files.clone(), options);
     for (key, reference) in &found {
@@ -111,7 +120,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         }
     }
     if found.is_empty() && !args.json {
-        context.note(&format!("nobody named github:{} in {} files", args.me, files.len()));
+        context.note(&format!("nobody named github:{me} in {} files", files.len()));
     }
     Ok(outcome)
 }
@@ -142,7 +151,7 @@ fn ask(
     {
         return (found, Outcome::Done);
     }
-    let (reduction, is_whole, mut outcome) = gather(files, options, args.verify, context);
+    let (reduction, is_whole, mut outcome) = gather::gather(files, options, args.verify, context);
     for conflict in reduction.conflicts() {
         conflict::tell(conflict, files, context);
         outcome = Outcome::Conflict;
@@ -162,47 +171,6 @@ fn fingerprint(files: &[PathBuf], max_line: usize) -> Option<Fingerprint> {
     let work = |_: usize, path: &Path| Fingerprint::of_file(path);
     parallel::in_order(files, work, |_, one| one.map(|one| all.push(one)).ok_or(())).ok()?;
     Some(Fingerprint::of_all(&all, max_line))
-}
-
-/// Reads the evidence of all files, and says whether there was nothing to tell; an invalid file is told and contributes nothing.
-fn gather(
-    files: &[PathBuf],
-    options: Options,
-    verify: bool,
-    context: &mut Context,
-) -> (Reduction, bool, Outcome) {
-    let (reader, mut keeper) = match files::kept(CACHE_NAME, context) {
-        Some(cache) => {
-            let (reader, keeper) = Reader::with_cache(options, Purpose::Query, &cache, verify);
-            (reader, Some(keeper))
-        }
-        None => (Reader::new(options, Purpose::Query), None),
-    };
-    let mut progress = Progress::new(context, files.len());
-    let mut reduction = Reduction::default();
-    let (mut is_whole, mut outcome) = (true, Outcome::Done);
-    let work = |place: usize, path: &Path| reader.read(place as u32, path);
-    let read = parallel::in_order(files, work, |place, mut read| -> Result<(), Infallible> {
-        keeper.iter_mut().for_each(|keeper| keeper.keep(&mut read));
-        is_whole &= read.problems.is_empty();
-        for problem in &read.problems {
-            context.problem(&files[place], problem);
-        }
-        match read.part {
-            Some(part) => reduction.absorb(part.reduction),
-            None => outcome = Outcome::Problems,
-        }
-        progress.step();
-        Ok(())
-    });
-    match read {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
-    if let Some(keeper) = keeper {
-        keeper.finish(&reader);
-    }
-    (reduction, is_whole, outcome)
 }
 
 /// A fetched text, or why there is none.

@@ -14,11 +14,13 @@ mod completions;
 mod config;
 mod conflict;
 mod conformance;
+mod consent;
 mod context;
 mod credentials;
 mod data;
 mod demo;
 mod files;
+mod gather;
 mod history;
 mod inbox;
 mod index;
@@ -30,12 +32,14 @@ mod parallel;
 mod people;
 mod place;
 mod progress;
+mod push;
 mod reduce;
 mod remote;
 mod repository;
 mod resolve;
 mod send;
 mod serve;
+mod share;
 mod show;
 mod store;
 mod terminal;
@@ -68,10 +72,14 @@ NO_COLOR is honoured.";
 enum Command {
     /// Show what the engine sees in texts: JSON lines in, JSON lines out.
     Resolve(resolve::Args),
-    /// Show where you were named, the newest first.
+    /// Show where you were named, the newest first: in sessions on this machine, or at a community's server.
     Inbox(inbox::Args),
-    /// Show one entry of a session, what stands around it, and whom it names.
+    /// Show one entry of a session, here or shared at a server, what stands around it, and whom it names.
     Show(show::Args),
+    /// Tell a community's server who is named where in your sessions, without any text.
+    Push(push::Args),
+    /// Share a whole session at a community's server, with those whom it names.
+    Share(share::Args),
     /// Check that files are valid portable Pi v3, or canonical artifacts.
     Check(check::Args),
     /// Reduce sessions and artifacts to one artifact of content-free references.
@@ -116,6 +124,8 @@ impl Command {
             Self::Resolve(args) => resolve::run(args, context),
             Self::Inbox(args) => inbox::run(args, context),
             Self::Show(args) => show::run(args, context),
+            Self::Push(args) => push::run(args, context),
+            Self::Share(args) => share::run(args, context),
             Self::Check(args) => check::run(args, context),
             Self::Reduce(args) => reduce::run(args, context),
             Self::Merge(args) => reduce::merge(args, context),

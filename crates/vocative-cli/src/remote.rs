@@ -21,6 +21,8 @@ use crate::outcome::{Failure, Outcome};
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 20;
+/// The longest body of a session or an artifact that a server takes, in bytes.
+pub(crate) const MOST_BODY: u64 = 64 << 20;
 /// How long a server may take to be reached, and then to begin, and to end, its answer.
 const TO_CONNECT: Duration = Duration::from_secs(15);
 const TO_ANSWER: Duration = Duration::from_secs(60);
@@ -37,6 +39,11 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
+    /// Whether the arguments name a server.
+    pub(crate) fn is_given(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// The server that was named, the nearest first: by the flag, the environment, the file.
     ///
     /// # Errors
@@ -157,6 +164,11 @@ impl Remote {
         Ok(Self { address, credentials, agent: config.into() })
     }
 
+    /// The server's address.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Reads what is at a path.
     ///
     /// # Errors
@@ -235,7 +247,8 @@ impl Remote {
     }
 }
 
-fn bad_answer(status: u16, why: &str) -> Failure {
+/// An answer that is not what this interface answers.
+pub(crate) fn bad_answer(status: u16, why: &str) -> Failure {
     let message = format!("the server answered with status {status} and not as expected: {why}");
     Failure::new(Outcome::Problems, "bad_answer", message).with(json!({ "status": status }))
 }

@@ -1,6 +1,8 @@
 //! Which repository a command is about: the one that is named, or that of the current folder's git remote.
 //! Where remotes name several, it is said which was taken and how to take another.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -17,6 +19,13 @@ pub(crate) struct RepositoryArgs {
     /// The git remote whose repository it is [default: upstream before origin].
     #[arg(long, value_name = "NAME")]
     remote: Option<String>,
+}
+
+impl RepositoryArgs {
+    /// Whether the arguments name a repository.
+    pub(crate) fn is_given(&self) -> bool {
+        self.repo.is_some() || self.remote.is_some()
+    }
 }
 
 /// The repository, and what the user should know about how it was chosen.
@@ -44,6 +53,49 @@ pub(crate) fn choose(args: &RepositoryArgs, github: Option<&str>) -> Result<Chos
     let host = github.and_then(|github| Url::parse(github).ok()?.host_str().map(str::to_owned));
     let host = host.unwrap_or_else(|| "github.com".to_owned());
     among(&remotes(&listed()?, &host), args.remote.as_deref(), &host)
+}
+
+/// Tells folders of the current folder's repository, whichever work tree of it they lie in, from others.
+pub(crate) struct Folders {
+    /// Where the repository keeps its objects: one for all its work trees.
+    here: PathBuf,
+    known: HashMap<PathBuf, bool>,
+}
+
+impl Folders {
+    /// Those of the current folder's repository.
+    ///
+    /// # Errors
+    /// `no_repository` where the current folder is in none.
+    pub(crate) fn of_current() -> Result<Self, Failure> {
+        let message = "the current folder is in no git repository: name the sessions";
+        let none = || Failure::new(Outcome::NotFound, "no_repository", message);
+        Ok(Self { here: common_folder(Path::new(".")).ok_or_else(none)?, known: HashMap::new() })
+    }
+
+    /// Whether a folder lies in the repository. One that is gone lies in none.
+    pub(crate) fn hold(&mut self, folder: &Path) -> bool {
+        if let Some(known) = self.known.get(folder) {
+            return *known;
+        }
+        let is_here = folder.is_absolute() && common_folder(folder).is_some_and(|common| common == self.here);
+        self.known.insert(folder.to_owned(), is_here);
+        is_here
+    }
+}
+
+/// Where the repository of a folder keeps its objects.
+fn common_folder(folder: &Path) -> Option<PathBuf> {
+    let asked = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["rev-parse", "--git-common-dir"])
+        .stdin(Stdio::null())
+        .output();
+    let output = asked.ok().filter(|output| output.status.success())?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    // It may be relative to the folder.
+    folder.join(said.trim_end_matches(['\n', '\r'])).canonicalize().ok()
 }
 
 /// A git remote and the repository that it names.

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use serde_json::{Value, json};
+use vocative::Id;
 use vocative_pi::lines::MAX_LINE;
 use vocative_pi::{
     Branch, EntryId, Evidence, FetchedEntry, Library, NotFound, Options, Page, SessionId, Source,
@@ -11,22 +13,27 @@ use vocative_pi::{
 
 use crate::context::{Context, Style, problem_json};
 use crate::outcome::{Failure, Outcome};
+use crate::remote::ServerArgs;
 use crate::{files, terminal};
+
+mod server;
 
 /// Arguments of `vocative show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The entry, as the inbox names it
-    #[arg(value_name = "SESSION/ENTRY", value_parser = target)]
-    target: (SessionId, EntryId),
+    /// The entry, as the inbox names it; with ACCOUNT, one that somebody shares at a community's server
+    #[arg(value_name = "[ACCOUNT/]SESSION/ENTRY", value_parser = target)]
+    target: Target,
     /// Where to look; Pi's own folders if nothing is given
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Show so many entries above this one, the nearest first
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Show so many entries above this one, the nearest first; of a server at most 50
+    #[arg(long, visible_alias = "before", value_name = "N", num_args = 0..=1, default_missing_value = "10")]
     parents: Option<usize>,
-    /// Show so many entries that answer this one
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10")]
+    /// Show so many entries that answer this one; of a server at most 50
+    #[arg(long, visible_alias = "after", value_name = "N", num_args = 0..=1, default_missing_value = "10")]
     children: Option<usize>,
     /// Begin the parents at this entry, which an earlier page named as next
     #[arg(long, value_name = "ENTRY", requires = "parents")]
@@ -48,15 +55,72 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn target(text: &str) -> Result<(SessionId, EntryId), String> {
-    let parts = text.split_once('/').and_then(|(session, entry)| {
-        Some((SessionId::from_evidence(session)?, EntryId::from_evidence(entry)?))
-    });
-    parts.ok_or_else(|| "write SESSION/ENTRY, as the inbox does".into())
+/// Which entry is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Target {
+    /// Who shares it at a server: `github:login`, or the number of the account.
+    account: Option<String>,
+    session: SessionId,
+    entry: EntryId,
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let read = || {
+        let (before, entry) = text.rsplit_once('/')?;
+        let (account, session) = match before.split_once('/') {
+            Some((account, session)) => (Some(self::account(account)?), session),
+            None => (None, before),
+        };
+        let (session, entry) = (SessionId::from_evidence(session)?, EntryId::from_evidence(entry)?);
+        Some(Target { account, session, entry })
+    };
+    read().ok_or_else(|| "write SESSION/ENTRY or github:HANDLE/SESSION/ENTRY, as the inbox does".into())
+}
+
+fn account(text: &str) -> Option<String> {
+    match text.parse::<Id>() {
+        Ok(Id::Github(login)) => Some(format!("github:{login}")),
+        _ => text.parse::<u64>().ok().map(|number| number.to_string()),
+    }
+}
+
+/// An entry with what stands around it, wherever it was found.
+struct Shown {
+    entry: FetchedEntry,
+    markers: Vec<Marker>,
+    parents: Option<Page>,
+    children: Option<Page>,
+}
+
+/// A marker that points at an entry.
+#[derive(Debug, Serialize, serde::Deserialize)]
+struct Marker {
+    id: String,
+    line: u64,
+    actor: String,
+    recipients: Vec<String>,
+}
+
+impl From<&Evidence> for Marker {
+    fn from(item: &Evidence) -> Self {
+        let id = |person: &vocative_pi::Person| format!("github:{}", person.login);
+        Self {
+            id: item.id.to_string(),
+            line: item.line,
+            actor: id(&item.marker.actor),
+            recipients: item.marker.recipients.iter().map(id).collect(),
+        }
+    }
 }
 
 /// Shows.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
+    if args.target.account.is_some() {
+        return server::run(&args, context);
+    }
+    if args.server.is_given() {
+        return Err(Failure::usage("at a server an entry is github:HANDLE/SESSION/ENTRY"));
+    }
     let mut places = args.paths.clone();
     if places.is_empty() {
         places = files::or_sessions(places, context)?;
@@ -64,7 +128,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
     }
     let options = Options { lenient: args.lenient, max_line: args.max_line, offsets: true };
     let mut library = Library::new(files::under(&places)?, options);
-    let (session, entry) = &args.target;
+    let Target { session, entry, .. } = &args.target;
     let (opened, index, source) =
         library.find(session, entry).map_err(|missing| not_found(session, entry, &places, &missing))?;
     let fetched = opened.read(index)?;
@@ -77,41 +141,49 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure>
         .map(|limit| opened.children(index, args.children_from.as_deref(), limit, args.conversation));
     let parents = parents.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
     let children = children.transpose()?.map(|page| page.ok_or_else(bad_cursor)).transpose()?;
-    let evidence: Vec<&Evidence> = opened.evidence(session, index).collect();
+    let markers = opened.evidence(session, index).map(Marker::from).collect();
     let path = opened.content.to_string();
+    let shown = Shown { entry: fetched, markers, parents, children };
     if args.json {
-        let mut object = json!({
-            "session": session,
-            "file": path,
-            "copy": source == Source::Copy,
-            "entry": entry_json(&fetched),
-            "markers": evidence.iter().map(|item| marker_json(item)).collect::<Vec<_>>(),
-        });
-        for (name, page) in [("parents", &parents), ("children", &children)] {
-            if let Some(page) = page {
-                let entries: Vec<_> = page.entries.iter().map(entry_json).collect();
-                object[name] = json!({ "entries": entries, "next": page.next });
-            }
-        }
-        writeln!(context.out, "{}", terminal::json(&object))?;
-        return Ok(Outcome::Done);
+        let place = json!({ "session": session, "file": path, "copy": source == Source::Copy });
+        return shown.write_json(place, context);
     }
     writeln!(context.out, "{session}/{entry} in {}", terminal::line(&path))?;
     if source == Source::Copy {
         let note = "a copy in a fork; the original session was not found";
         writeln!(context.out, "{}", context.styled(Style::Warning, note))?;
     }
-    print_entry(&fetched, context)?;
-    for item in &evidence {
-        let to: Vec<_> = item.marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
-        writeln!(context.out, "names {}, by github:{}", to.join(" and "), item.marker.actor.login)?;
+    shown.print(context)
+}
+
+impl Shown {
+    /// Writes one JSON object: where it was found, and what.
+    fn write_json(&self, mut place: Value, context: &mut Context) -> Result<Outcome, Failure> {
+        place["entry"] = entry_json(&self.entry);
+        place["markers"] = json!(self.markers);
+        for (name, page) in [("parents", &self.parents), ("children", &self.children)] {
+            if let Some(page) = page {
+                let entries: Vec<_> = page.entries.iter().map(entry_json).collect();
+                place[name] = json!({ "entries": entries, "next": page.next });
+            }
+        }
+        writeln!(context.out, "{}", terminal::json(&place))?;
+        Ok(Outcome::Done)
     }
-    if evidence.is_empty() {
-        writeln!(context.out, "names nobody")?;
+
+    fn print(&self, context: &mut Context) -> Result<Outcome, Failure> {
+        print_entry(&self.entry, context)?;
+        for marker in &self.markers {
+            let line = format!("names {}, by {}", marker.recipients.join(" and "), marker.actor);
+            writeln!(context.out, "{}", terminal::line(&line))?;
+        }
+        if self.markers.is_empty() {
+            writeln!(context.out, "names nobody")?;
+        }
+        print_page("parents, the nearest first", self.parents.as_ref(), context)?;
+        print_page("children", self.children.as_ref(), context)?;
+        Ok(Outcome::Done)
     }
-    print_page("parents, the nearest first", parents.as_ref(), context)?;
-    print_page("children", children.as_ref(), context)?;
-    Ok(Outcome::Done)
 }
 
 fn branch(branch: Branch) -> &'static str {
@@ -132,12 +204,6 @@ fn entry_json(entry: &FetchedEntry) -> Value {
         "untrusted_text": entry.text,
         "raw": entry.raw,
     })
-}
-
-fn marker_json(item: &Evidence) -> Value {
-    let to: Vec<_> = item.marker.recipients.iter().map(|to| format!("github:{}", to.login)).collect();
-    let actor = format!("github:{}", item.marker.actor.login);
-    json!({ "id": item.id, "line": item.line, "actor": actor, "recipients": to })
 }
 
 fn print_entry(entry: &FetchedEntry, context: &mut Context) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Values of arguments that several commands share.
 
-use vocative::{Id, Login};
+use nostr::key::PublicKey;
+use vocative::{Id, Key, Login};
 use vocative_pi::Timestamp;
 
 /// Reads `github:HANDLE`.
@@ -15,6 +16,18 @@ pub(crate) fn person(text: &str) -> Result<Login, String> {
                 Err(error) => format!("not an identity: {error}"),
             })
         }
+    }
+}
+
+/// Reads `github:HANDLE`, or a public key as npub1… or 64 hex digits.
+pub(crate) fn anyone(text: &str) -> Result<Id, String> {
+    match text.strip_prefix("npub1").map(|_| PublicKey::parse(text)) {
+        Some(Ok(key)) => Ok(Id::Nostr(Key::from_bytes(key.to_bytes()))),
+        Some(Err(_)) => Err("not a public key: npub1… is misspelt".into()),
+        None if text.starts_with("github:") || text.starts_with("nostr:") || text.len() == Key::DIGITS => {
+            text.parse().map_err(|error| format!("not an identity: {error}"))
+        }
+        None => person(text).map(Id::Github),
     }
 }
 

@@ -1,96 +1,13 @@
 //! `vocative login`, `whoami`, `people` and `logout` against a node and a double of GitHub.
 
+mod stage;
 mod support;
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, vocative};
+use stage::Stage;
 use tempfile::TempDir;
-use vocative_github_double::{App, Double};
-
-/// A node of our own, and the GitHub that it asks.
-struct Stage {
-    double: Double,
-    node: Child,
-    url: String,
-    home: TempDir,
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.node.kill();
-        let _ = self.node.wait();
-    }
-}
-
-impl Stage {
-    async fn new() -> Self {
-        let app = App::github_app();
-        let double = Double::start(app.clone()).await.expect("it starts");
-        double.set_interval(1);
-        for login in ["Ann", "bob"] {
-            double.add_person(login);
-        }
-        double.add_public("acme/app");
-        let home = TempDir::new().expect("a folder");
-        let mut node = vocative(home.path());
-        node.args(["serve", "--json", "--listen", "127.0.0.1:0"])
-            .env("VOCATIVE_LOGIN_ALLOW", "ann,bob")
-            .env("VOCATIVE_REPOSITORIES", "acme/*")
-            .env("VOCATIVE_GITHUB_WEB", double.web())
-            .env("VOCATIVE_GITHUB_API", double.api())
-            .env("VOCATIVE_GITHUB_CLIENT_ID", app.client_id)
-            .env("VOCATIVE_GITHUB_CLIENT_SECRET", app.client_secret)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut node = node.spawn().expect("it starts");
-        let mut line = String::new();
-        BufReader::new(node.stdout.take().expect("a pipe")).read_line(&mut line).expect("it says where");
-        let said: Value = serde_json::from_str(&line).expect("JSON");
-        let url = said["address"].as_str().expect("an address").replacen("ws", "http", 1);
-        Self { double, node, url, home }
-    }
-
-    /// The command of someone whose home this is.
-    fn command(&self, home: &Path, arguments: &[&str]) -> Command {
-        let mut command = vocative(home);
-        command.args(arguments).current_dir(home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command
-    }
-
-    async fn run(&self, home: &Path, arguments: &[&str]) -> Ran {
-        let mut command = self.command(home, arguments);
-        // GitHub's double runs here too.
-        let output = tokio::task::spawn_blocking(move || command.output()).await.expect("it ends");
-        Ran::from(output.expect("it runs"))
-    }
-
-    /// Logs in; what the terminal says.
-    async fn log_in(&self, home: &Path, login: &str) -> (Vec<Value>, Output) {
-        let mut command = self.command(home, &["login", "--json", "--server", &self.url]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        let read = tokio::task::spawn_blocking(move || {
-            let mut line = String::new();
-            out.read_line(&mut line).expect("it says what to do");
-            (line, out)
-        });
-        let (first, out) = read.await.expect("it ends");
-        let asks: Value = serde_json::from_str(&first).expect("JSON");
-        self.double.approve(asks["user_code"].as_str().expect("a code"), login);
-        let rest = tokio::task::spawn_blocking(move || {
-            let rest: Vec<String> = out.lines().map_while(Result::ok).collect();
-            (rest, child.wait_with_output().expect("it ends"))
-        });
-        let (rest, output) = rest.await.expect("it ends");
-        let rest = rest.iter().map(|line| serde_json::from_str(line).expect("JSON"));
-        (std::iter::once(asks).chain(rest).collect(), output)
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_logs_in_finds_people_and_logs_out() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -78,12 +78,17 @@ impl FromBody for () {
 
 /// Reads a body of at most so many bytes.
 pub(crate) async fn read(body: Body, most: usize) -> Result<Bytes, Problem> {
-    let too_large = |_| {
+    let too_large = || {
         let says = format!("the body is cut off, or larger than {most} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", says).with("most", most)
     };
+    // One that is announced to be larger is not read at all.
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
     let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not come in time");
-    tokio::time::timeout(READING, to_bytes(body, most)).await.map_err(slow)?.map_err(too_large)
+    let read = tokio::time::timeout(READING, to_bytes(body, most)).await.map_err(slow)?;
+    read.map_err(|_| too_large())
 }
 
 impl<B: FromBody> FromRequest<Arc<Api>> for Call<B> {
