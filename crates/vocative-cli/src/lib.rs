@@ -23,7 +23,6 @@ mod files;
 mod gather;
 mod history;
 mod inbox;
-mod index;
 mod key;
 mod login;
 mod markers;
@@ -110,8 +109,6 @@ enum Command {
     History(history::Args),
     /// Make the key by which a community knows you, and print its public half.
     Keygen(key::Args),
-    /// Make the mention index of a community again.
-    Index(index::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -141,7 +138,6 @@ impl Command {
             Self::Forward(args) => send::forward(args, context),
             Self::History(args) => history::run(args, context),
             Self::Keygen(args) => key::run(args, context),
-            Self::Index(args) => index::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

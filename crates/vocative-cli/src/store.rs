@@ -76,7 +76,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct PlaceArgs {
+struct PlaceArgs {
     /// The folder that holds the store.
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     data: Option<PathBuf>,
@@ -87,18 +87,13 @@ pub(crate) struct PlaceArgs {
 
 /// Where a store is.
 #[derive(Clone)]
-pub(crate) enum Place {
+enum Place {
     File(PathBuf),
     Database(String),
 }
 
 impl PlaceArgs {
-    /// Whether the arguments themselves name one.
-    pub(crate) fn is_named(&self) -> bool {
-        self.data.is_some() || self.database.is_some()
-    }
-
-    pub(crate) fn place(self) -> Result<Place, Failure> {
+    fn place(self) -> Result<Place, Failure> {
         match (self.data, self.database) {
             (Some(folder), _) => Ok(Place::File(data::file(&folder))),
             (None, Some(url)) => database(url),
@@ -139,7 +134,7 @@ impl Place {
         })
     }
 
-    pub(crate) async fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+    async fn open(&self) -> Result<Box<dyn Store>, StoreError> {
         Ok(match self {
             Self::File(path) => Box::new(Sqlite::open(path)?),
             Self::Database(url) => Box::new(Postgres::open_with(url, &passwords()).await?),
@@ -303,7 +298,7 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
 }
 
 /// What a person can do about it is said with it.
-pub(crate) fn failure(error: &StoreError) -> Failure {
+fn failure(error: &StoreError) -> Failure {
     let advice = match error {
         StoreError::InUse => "; stop `vocative serve` first",
         StoreError::Exists => "; name a place that holds nothing",

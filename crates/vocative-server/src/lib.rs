@@ -11,7 +11,6 @@ pub mod fuzzing;
 mod inbox;
 mod listener;
 pub mod people;
-mod rebuild;
 mod relay;
 mod sending;
 mod server;
