@@ -70,7 +70,7 @@ impl Demo {
     pub(crate) fn settings(&self, listen: SocketAddr) -> Settings {
         let mut settings = Settings { listen, ..Settings::in_folder(self.folder.path().join("data")) };
         settings.name = "Vocative demonstration".to_owned();
-        settings.owner = self.keys.get(MEMBERS[0].id).map(|keys| key(keys));
+        settings.owner = self.keys.get(MEMBERS[0].id).map(key);
         settings.limits.events_per_second = 1000;
         settings.limits.requests_per_second = 1000;
         let app = App::github_app();
