@@ -281,37 +281,12 @@ impl Demo {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn tell(&self, address: SocketAddr, context: &mut Context) -> Result<(), Failure> {
-        let folder = self.folder.path().display();
-        let file = |id: &str| key_file(self.folder.path(), id).display().to_string();
         if context.json {
-            let members = MEMBERS.iter().map(|member| {
-                let npub = self.keys(member.id).public_key().to_bech32().expect("every key has its text");
-                let token = matches!(member.who, Who::Human { .. })
-                    .then(|| token_file(self.folder.path(), member.id).display().to_string());
-                json!({
-                    "id": member.id,
-                    "name": member.name,
-                    "npub": npub,
-                    "key": file(member.id),
-                    "token": token,
-                })
-            });
-            let told = json!({
-                "address": format!("ws://{address}"),
-                "github": self.github.web(),
-                "folder": folder.to_string(),
-                "members": members.collect::<Vec<_>>(),
-                "repository": REPOSITORY,
-            });
-            writeln!(context.out, "{told}")?;
+            writeln!(context.out, "{}", self.as_json(address))?;
             return Ok(context.out.flush()?);
         }
-        let title = |context: &Context, text: &str| context.styled(Style::Bold, text);
-        writeln!(
-            context.out,
-            "{} at ws://{address}, for as long as this runs\n",
-            title(context, "A community")
-        )?;
+        let title = context.styled(Style::Bold, "A community");
+        writeln!(context.out, "{title} at ws://{address}, for as long as this runs\n")?;
         for member in &MEMBERS {
             let what = match member.who {
                 Who::Human { login } => format!("github:{}", login.to_lowercase()),
@@ -319,47 +294,74 @@ impl Demo {
             };
             writeln!(context.out, "  {:<11} {:<9} {what}", member.id, member.name)?;
         }
-        writeln!(context.out, "\n{}: general, ideas (forum), release (private)", title(context, "Channels"))?;
-        writeln!(
-            context.out,
-            "{}: {} , a double; it believes whoever it is told to be",
-            title(context, "GitHub"),
-            self.github.web()
-        )?;
-        writeln!(context.out, "\n{}", title(context, "To try, in another terminal:"))?;
-        writeln!(context.out, "  export VOCATIVE_SERVER=ws://{address} VOCATIVE_KEY_FILE={}", file("gszep"))?;
-        for (command, why) in [
-            ("vocative post --channel general 'Lunch, @Steffen?'", "one Steffen is there: it is sent"),
-            (
-                "vocative post --channel general 'Lunch, @Alex Kim?'",
-                "two are called so: nothing is sent, both are shown",
-            ),
-            (
-                "vocative post --channel general 'Mail a@b.c about @Nobody'",
-                "an address is no name; a name of nobody is told",
-            ),
-        ] {
+        let github = self.github.web();
+        writeln!(context.out, "\nChannels: general, ideas (a forum), release (private)")?;
+        writeln!(context.out, "GitHub is a double at {github}: you log in as whom you choose")?;
+        writeln!(context.out, "\n{}", context.styled(Style::Bold, "To try, in another terminal:"))?;
+        for (command, why) in self.to_try(address) {
             writeln!(context.out, "  {command}")?;
-            writeln!(context.out, "      {}", context.styled(Style::Dim, why))?;
+            if !why.is_empty() {
+                writeln!(context.out, "      {}", context.styled(Style::Dim, why))?;
+            }
         }
-        writeln!(
-            context.out,
-            "  VOCATIVE_KEY_FILE={} vocative inbox --server ws://{address}",
-            file("steffen")
-        )?;
-        let why = "who named Steffen: in messages, by an edit, and in Pi sessions";
-        writeln!(context.out, "      {}", context.styled(Style::Dim, why))?;
-        writeln!(context.out, "  vocative inbox {folder}/sessions --me github:steffenpl --show")?;
-        writeln!(
-            context.out,
-            "      {}",
-            context.styled(Style::Dim, "the same sessions on this machine, with their words")
-        )?;
-        writeln!(context.out, "  vocative login && vocative people --repo {REPOSITORY}")?;
-        let why = "confirm in a browser as anyone; then see who can be named in that repository";
-        writeln!(context.out, "      {}", context.styled(Style::Dim, why))?;
         writeln!(context.out, "\nCtrl-C ends it, and nothing of it stays.")?;
         Ok(context.out.flush()?)
+    }
+
+    /// Commands, and what they show.
+    fn to_try(&self, address: SocketAddr) -> Vec<(String, &'static str)> {
+        let folder = self.folder.path();
+        let key = key_file(folder, MEMBERS[0].id);
+        let (sessions, token) = (folder.join("sessions"), token_file(folder, "steffen"));
+        let (key, sessions, token) = (key.display(), sessions.display(), token.display());
+        vec![
+            (format!("export VOCATIVE_SERVER=ws://{address} VOCATIVE_KEY_FILE={key}"), ""),
+            (
+                "vocative post --channel general 'Lunch, @Steffen?'".to_owned(),
+                "one Steffen is there: it is sent to him",
+            ),
+            (
+                "vocative post --channel general 'Lunch, @Alex Kim?'".to_owned(),
+                "two are called so: nothing is sent, and both are shown",
+            ),
+            (
+                "vocative post --channel general 'Mail a@b.c about @Nobody'".to_owned(),
+                "an address is no name, and a name of nobody is told",
+            ),
+            (
+                format!("vocative inbox {sessions} --me github:steffenpl --show"),
+                "who named him in the recorded Pi sessions, read from the files",
+            ),
+            (
+                format!("vocative login && vocative inbox && vocative people --repo {REPOSITORY}"),
+                "confirm in a browser as SteffenPL: the same, with messages and edits, and who can be named there",
+            ),
+            (
+                format!("curl -H \"Authorization: Bearer $(cat {token})\" http://{address}/v1/inbox"),
+                "his inbox for a program; http://…/v1/openapi.json describes it all",
+            ),
+        ]
+    }
+
+    fn as_json(&self, address: SocketAddr) -> Value {
+        let folder = self.folder.path();
+        let members = MEMBERS.iter().map(|member| {
+            let is_human = matches!(member.who, Who::Human { .. });
+            json!({
+                "id": member.id,
+                "name": member.name,
+                "npub": self.keys(member.id).public_key().to_bech32().expect("every key has its text"),
+                "key": key_file(folder, member.id),
+                "token": is_human.then(|| token_file(folder, member.id)),
+            })
+        });
+        json!({
+            "address": format!("ws://{address}"),
+            "github": self.github.web(),
+            "folder": folder,
+            "repository": REPOSITORY,
+            "members": members.collect::<Vec<_>>(),
+        })
     }
 }
 

@@ -254,14 +254,14 @@ fn any_references(random: &mut Random) -> Vec<SessionReference> {
     let one = |random: &mut Random| {
         let (session, entry) = (*random.pick(&SESSIONS), *random.pick(&ENTRIES));
         let at = if random.one_in(3) { any_time(random) } else { 110_000 };
-        reference(session, entry, *random.pick(&NAMES), *random.pick(&NAMES[..3]), at)
+        reference(session, entry, random.pick::<&str>(&NAMES), random.pick::<&str>(&NAMES[..3]), at)
     };
     (0..count).map(|_| one(random)).collect()
 }
 
 fn any_person(random: &mut Random) -> Person {
     let keys = (0..random.below(4)).map(|_| key(1 + random.below(6) as u8)).collect();
-    let names = (0..random.below(3)).map(|_| name(*random.pick(&NAMES))).collect();
+    let names = (0..random.below(3)).map(|_| name(random.pick::<&str>(&NAMES))).collect();
     Person { keys, names }
 }
 
@@ -294,9 +294,9 @@ async fn tell(store: &dyn Store, claims: &mut Claims, random: &mut Random) {
         }
         1 => {
             let verdict = random.one_in(2).then(|| Verdict {
-                actor: name(*random.pick(&NAMES[..3])),
+                actor: name(random.pick::<&str>(&NAMES[..3])),
                 at: Millis::new(110_000),
-                recipients: (0..1 + random.below(3)).map(|_| name(*random.pick(&NAMES))).collect(),
+                recipients: (0..1 + random.below(3)).map(|_| name(random.pick::<&str>(&NAMES))).collect(),
             });
             let key = (name(session), name(entry));
             store.set_verdict(&key.0, &key.1, verdict.clone()).await.expect("works");
