@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::group::Writer;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::index::{IndexPart, Rebuilt};
 use crate::session::{AccountId, Added, EntryId, SessionId, SessionReference, Verdict};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
@@ -26,6 +27,7 @@ mod documents;
 mod export;
 mod failure;
 mod inbox;
+mod index;
 mod password;
 mod read;
 mod row;
@@ -230,8 +232,9 @@ impl Store for Postgres {
         Box::pin(async move { documents::forget_expired(&*self.connection().await?, before, limit).await })
     }
 
-    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
-        Box::pin(async move { call::rebuild(&*self.connection().await?, after, limit).await })
+    fn rebuild(&self, part: &IndexPart, limit: usize) -> Answer<'_, Rebuilt> {
+        let part = part.clone();
+        Box::pin(async move { index::rebuild(&mut *self.connection().await?, &part, limit).await })
     }
 
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {

@@ -12,7 +12,8 @@ mod inbox;
 mod matching;
 mod readable;
 
-pub(crate) use disputes::{REFERENCE, settle, unsettled};
+use disputes::unsettled;
+pub(crate) use disputes::{REFERENCE, marks, settle};
 pub(crate) use documents::documents;
 pub(crate) use inbox::{messages, sessions};
 pub(crate) use matching::{count, find, query};
@@ -35,6 +36,16 @@ pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.
 
 /// Makes the mention rows of the messages in `touched` from events and names.
 pub(crate) const MENTION_ROWS: &str = include_str!("sql/mention_rows.sql");
+
+/// What they are written with; without it they are only read.
+const INTO_MENTIONS: &str =
+    "INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)";
+
+/// The mention rows that the messages in `touched` have to have, by the columns of [`ROW`].
+pub(crate) fn wanted_rows(touched: &str) -> String {
+    let (rule, select) = MENTION_ROWS.split_once(INTO_MENTIONS).expect("the rule is written with it");
+    format!("{rule}{select}").replace("{touched}", touched)
+}
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

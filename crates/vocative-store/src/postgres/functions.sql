@@ -73,23 +73,6 @@ BEGIN
     {mention_rows};
 END $$;
 
-CREATE OR REPLACE FUNCTION vocative_rebuild(a_after bigint, a_limit bigint) RETURNS bigint
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-    v_touched bytea[];
-    v_last bigint;
-BEGIN
-    PERFORM 1 FROM head FOR UPDATE;
-    SELECT array_agg(id), max(position) INTO v_touched, v_last FROM (
-        SELECT position, id FROM events WHERE position > a_after AND kind IN (9, 40002, 45001, 45003)
-        ORDER BY position LIMIT a_limit) message;
-    IF v_last IS NOT NULL THEN
-        PERFORM vocative_mentions(v_touched, '{}');
-    END IF;
-    RETURN v_last;
-END $$;
-
 -- Stores a batch. Lists that end in `_of` say to which event, counted from 1, the others belong. With
 -- positions it takes an import, which the rules have been applied to already; without, it applies them.
 -- Answers for each event: 0 stored, 1 duplicate, 2 deleted, 3 superseded by `o_other`, 4 outdated. What
@@ -233,6 +216,4 @@ END $$;
 -- A table that has just been filled has no statistics yet, and a plan that reads it whole is kept by the
 -- connection. Everything above is a look-up by an index, so say so. Compiling plans costs more than it saves.
 ALTER FUNCTION vocative_append
-    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
-ALTER FUNCTION vocative_rebuild
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;

@@ -4,15 +4,19 @@ use tokio_postgres::{Client, Transaction};
 
 use super::failure::failed;
 use crate::error::StoreError;
-use crate::sql::{MENTION_ROWS, settle};
+use crate::sql::{MENTION_ROWS, settle, wanted_rows};
 
 /// The first makes version 1, and so on. One that was released is never changed.
 const MIGRATIONS: [&str; 3] =
     [include_str!("schema.sql"), include_str!("version_2.sql"), include_str!("version_3.sql")];
 
 /// The functions, made again with every release that has a migration.
-const FUNCTIONS: [&str; 3] =
-    [include_str!("functions.sql"), include_str!("documents.sql"), include_str!("sessions.sql")];
+const FUNCTIONS: [&str; 4] = [
+    include_str!("functions.sql"),
+    include_str!("documents.sql"),
+    include_str!("sessions.sql"),
+    include_str!("index.sql"),
+];
 
 /// An arbitrary number that only this program locks.
 const LOCK: i64 = 0x766f_6361_7469_7665;
@@ -46,8 +50,13 @@ async fn run(tx: &Transaction<'_>) -> Result<(), StoreError> {
     if found < known {
         let rows = MENTION_ROWS.replace("{touched}", "SELECT DISTINCT unnest(a_touched)");
         let settle = settle("SELECT * FROM unnest(a_sessions, a_entries)");
+        let wanted = wanted_rows(
+            "SELECT id FROM events WHERE position > a_after AND position <= a_until \
+             AND kind IN (9, 40002, 45001, 45003)",
+        );
         for functions in FUNCTIONS {
             let functions = functions.replace("{mention_rows}", &rows).replace("{settle}", &settle);
+            let functions = functions.replace("{wanted_rows}", &wanted);
             tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
         }
     }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::pool::failed;
 use super::row::{self, signed};
 use super::{changes, read};
-use crate::error::{Outcome, Refusal, StoreError};
+use crate::error::{Outcome, Refusal};
 use crate::event::{Event, kinds};
 use crate::facts::{Facts, How, tags_of_deleted};
 use crate::sql::{EVENT, MENTION_ROWS};
@@ -17,6 +16,13 @@ use crate::value::{ChannelId, EventId, Position};
 /// Messages whose mention rows are made again before the commit.
 #[derive(Debug, Default)]
 pub(super) struct Touched(BTreeSet<EventId>);
+
+impl Touched {
+    /// Notes messages.
+    pub(super) fn extend(&mut self, items: impl IntoIterator<Item = EventId>) {
+        self.0.extend(items);
+    }
+}
 
 /// Stores an event if nothing stands against it.
 pub(super) fn entry(
@@ -263,29 +269,4 @@ pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
 pub(super) fn set_head(db: &Connection, head: Position) -> rusqlite::Result<()> {
     db.prepare_cached("UPDATE head SET position = ?1")?.execute([signed(head.get())])?;
     Ok(())
-}
-
-/// Makes the rows of the next messages again, in one transaction.
-pub(super) fn rebuild(
-    db: &mut Connection,
-    after: Position,
-    limit: usize,
-) -> Result<Option<Position>, StoreError> {
-    let run = |db: &mut Connection| {
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let next = {
-            let mut messages = tx.prepare_cached(
-                "SELECT position, id FROM events WHERE position > ?1 AND kind IN (9, 40002, 45001, 45003) \
-                 ORDER BY position LIMIT ?2",
-            )?;
-            let read = |found: &rusqlite::Row<'_>| Ok((row::position(found, 0)?, row::id(found, 1)?));
-            let bounds = params![signed(after.get()), signed(limit as u64)];
-            let found: Vec<_> = messages.query_map(bounds, read)?.collect::<Result<_, _>>()?;
-            flush(&tx, &Touched(found.iter().map(|(_, id)| *id).collect()))?;
-            found.last().map(|(position, _)| *position)
-        };
-        tx.commit()?;
-        Ok(next)
-    };
-    run(db).map_err(failed)
 }

@@ -159,5 +159,5 @@ pub async fn keys_of_one_person_share_a_row<B: Backend>() {
     let retracted = state(&alone).await.iter().map(|row| (row.0, row.2)).collect::<Vec<_>>();
     assert_eq!(retracted, [(later.id, true), (own.id, false), (both.id, false)]);
     append_stored(&*store, &event(1, 5, 30, &[e(&later)], "")).await;
-    assert_eq!(state(&query).await[0].3, true, "what names nobody any more is deleted for all keys");
+    assert!(state(&query).await[0].3, "what names nobody any more is deleted for all keys");
 }

@@ -1,0 +1,326 @@
+//! Making the mention index again from what it is an index of, while the store is in use (section 5).
+//!
+//! The index is looked at in parts, a few records at a time: what events say is computed and compared
+//! with the rows that are stored, and what differs is made again as if its events had just come. So
+//! readers get the right answers all the while, and where the index is right nothing is written. After
+//! all parts it holds what it would hold had it been dropped and filled again.
+//!
+//! References to sessions are no index: they are what was published. Of them only the marks of dispute
+//! follow from others, and are made again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use vocative::Key;
+
+use crate::document::{Expected, Write, Written};
+use crate::error::StoreError;
+use crate::event::Event;
+use crate::facts;
+use crate::inbox::MentionRow;
+use crate::session::{AccountId, AccountName, EntryId, SessionId};
+use crate::store::Store;
+use crate::value::{BadValue, EventId, Position};
+
+/// A part of the index, or what is left of one. It is written as a text, to be kept or sent to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexPart {
+    /// What the events after a position up to another make of the index.
+    Events {
+        /// After this.
+        after: Position,
+        /// Up to this.
+        until: Position,
+    },
+    /// Rows of items after an id up to another that may be of no message.
+    Rows {
+        /// After this; from the first if absent.
+        after: Option<EventId>,
+        /// Up to this.
+        until: EventId,
+    },
+    /// References to sessions after one of them.
+    References {
+        /// After this; from the first if absent.
+        after: Option<(SessionId, EntryId, AccountName, AccountId)>,
+    },
+}
+
+/// What was done on a part of the index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// What is still to be done of the part.
+    pub rest: Option<IndexPart>,
+    /// So many rows were found right or made right.
+    pub rows: u64,
+    /// So many messages, events and references were not as they should be.
+    pub repaired: u64,
+}
+
+impl IndexPart {
+    /// All of the index in at least `parts` parts of about the same size, in any order of which they can be
+    /// done, by several nodes at once. Events after `head` need no part: the index knows them.
+    pub fn split(head: Position, parts: usize) -> Vec<Self> {
+        let parts = parts.clamp(1, 1 << 16) as u64;
+        let position =
+            |n: u64| Position::new((u128::from(head.get()) * u128::from(n) / u128::from(parts)) as u64);
+        let events = (0..parts).map(|n| Self::Events { after: position(n), until: position(n + 1) });
+        let events = events.filter(|part| !matches!(part, Self::Events { after, until } if after == until));
+        // Ids are digests, so every stretch of them is as full as the others.
+        let id = |n: u64| {
+            let begins = ((1_u128 << 64) * u128::from(n) / u128::from(parts)).checked_sub(1)?;
+            let mut bytes = [0xff; 32];
+            bytes[..8].copy_from_slice(&(begins as u64).to_be_bytes());
+            Some(EventId::from_bytes(bytes))
+        };
+        let rows = (0..parts).filter_map(|n| Some(Self::Rows { after: id(n), until: id(n + 1)? }));
+        events.chain(rows).chain([Self::References { after: None }]).collect()
+    }
+}
+
+/// `events,AFTER,UNTIL`, `rows,AFTER,UNTIL` or `references,["SESSION","ENTRY","RECIPIENT","PUBLISHER"]`; what
+/// is absent is empty.
+impl fmt::Display for IndexPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Events { after, until } => write!(f, "events,{},{}", after.get(), until.get()),
+            Self::Rows { after: None, until } => write!(f, "rows,,{until}"),
+            Self::Rows { after: Some(after), until } => write!(f, "rows,{after},{until}"),
+            Self::References { after: None } => f.write_str("references,"),
+            Self::References { after: Some((session, entry, recipient, publisher)) } => {
+                let names = [session.as_str(), entry.as_str(), recipient.as_str(), publisher.as_str()];
+                write!(f, "references,{}", serde_json::to_string(&names).map_err(|_| fmt::Error)?)
+            }
+        }
+    }
+}
+
+impl FromStr for IndexPart {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let bad = BadValue::IndexPart;
+        let (what, rest) = text.split_once(',').ok_or(bad)?;
+        if what == "references" {
+            if rest.is_empty() {
+                return Ok(Self::References { after: None });
+            }
+            let [session, entry, recipient, publisher]: [String; 4] =
+                serde_json::from_str(rest).map_err(|_| bad)?;
+            let after = (session.parse()?, entry.parse()?, recipient.parse()?, publisher.parse()?);
+            return Ok(Self::References { after: Some(after) });
+        }
+        let (after, until) = rest.split_once(',').ok_or(bad)?;
+        let position = |text: &str| text.parse().map(Position::new).map_err(|_| bad);
+        match what {
+            "events" => Ok(Self::Events { after: position(after)?, until: position(until)? }),
+            "rows" => {
+                let after = if after.is_empty() { None } else { Some(after.parse()?) };
+                Ok(Self::Rows { after, until: until.parse()? })
+            }
+            _ => Err(bad),
+        }
+    }
+}
+
+/// How far a rebuild is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RebuildProgress {
+    /// Parts that are not done.
+    pub left: usize,
+    /// Rows that this run has found right or made right.
+    pub rows: u64,
+    /// What of it this run had to make again.
+    pub repaired: u64,
+}
+
+/// Under which what is left of a rebuild is kept: a document for each part.
+const LEFT: &str = "rebuild/";
+
+/// Records of one step.
+const STEP: usize = 4096;
+
+/// Most parts that are listed at once.
+const LISTED: usize = 1024;
+
+/// Makes the whole index again in `parts` parts, or goes on with what an interrupted run has left. What is
+/// left is kept in documents, so a run may be killed at any moment, and several nodes that run this at once
+/// share the work.
+///
+/// # Errors
+/// Those of the store.
+pub async fn rebuild_index(
+    store: &dyn Store,
+    parts: usize,
+    watch: &mut (dyn FnMut(RebuildProgress) + Send),
+) -> Result<RebuildProgress, StoreError> {
+    begin(store, parts).await?;
+    let mut progress = RebuildProgress::default();
+    loop {
+        let left = store.documents(LEFT, None, LISTED).await?;
+        progress.left = left.len();
+        watch(progress);
+        if left.is_empty() {
+            return Ok(progress);
+        }
+        for document in left {
+            let text = String::from_utf8_lossy(&document.value);
+            let mut part =
+                text.parse::<IndexPart>().map_err(|error| StoreError::Damaged(error.to_string()))?;
+            let mut expected = Expected::Version(document.version);
+            loop {
+                let done = store.rebuild(&part, STEP).await?;
+                progress.rows += done.rows;
+                progress.repaired += done.repaired;
+                watch(progress);
+                let write = match &done.rest {
+                    Some(rest) => Write::set(&*document.name, expected, rest.to_string()),
+                    None => Write::delete(&*document.name, expected),
+                };
+                match (store.write(vec![write]).await?, done.rest) {
+                    (Written::Done(version), Some(rest)) => {
+                        (part, expected) = (rest, Expected::Version(version));
+                    }
+                    // It is done, or another node is on it.
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
+/// Keeps what is to be done, unless a run has left something.
+async fn begin(store: &dyn Store, parts: usize) -> Result<(), StoreError> {
+    if !store.documents(LEFT, None, 1).await?.is_empty() {
+        return Ok(());
+    }
+    let parts = IndexPart::split(store.head().await?, parts.min(LISTED / 2 - 1));
+    let writes = (0..).zip(parts).map(|(n, part)| {
+        let name = format!("{LEFT}{n:04}");
+        Write::set(name, Expected::Absent, part.to_string())
+    });
+    // Where it is not found as expected, another node has just begun.
+    store.write(writes.collect()).await.map(drop)
+}
+
+/// What was read of a stretch of positions, all of one state of the store.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Its messages, edits and agent profiles; without their texts.
+    pub(crate) events: Vec<(Position, Event)>,
+    /// Whom the store says that they name, in order.
+    pub(crate) names: Vec<(Position, i64, Key)>,
+    /// The rows that its messages have to have.
+    pub(crate) wanted: Vec<MentionRow>,
+    /// The rows that they have.
+    pub(crate) stored: Vec<MentionRow>,
+}
+
+/// What has to be made again.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Repairs {
+    /// Where the store is wrong about who is named.
+    pub(crate) names: BTreeSet<Position>,
+    /// Messages whose rows are not what they have to be.
+    pub(crate) items: BTreeSet<EventId>,
+}
+
+impl Seen {
+    pub(crate) fn repairs(mut self) -> Repairs {
+        let mut said: BTreeMap<Position, Vec<(i64, Key)>> = BTreeMap::new();
+        for (position, event) in &self.events {
+            let names: Vec<_> =
+                facts::names(event).into_iter().map(|(how, key)| (how.number(), key)).collect();
+            if !names.is_empty() {
+                said.insert(*position, names);
+            }
+        }
+        let mut kept: BTreeMap<Position, Vec<(i64, Key)>> = BTreeMap::new();
+        for (position, how, key) in self.names {
+            kept.entry(position).or_default().push((how, key));
+        }
+        let names =
+            said.keys().chain(kept.keys()).filter(|at| said.get(at) != kept.get(at)).copied().collect();
+        let by_place = |row: &MentionRow| (row.item, row.recipient);
+        self.wanted.sort_unstable_by_key(by_place);
+        self.stored.sort_unstable_by_key(by_place);
+        let mut items = BTreeSet::new();
+        let (mut wanted, mut stored) = (self.wanted.iter().peekable(), self.stored.iter().peekable());
+        loop {
+            match (wanted.peek(), stored.peek()) {
+                (None, None) => return Repairs { names, items },
+                (Some(one), Some(other)) if one == other => {
+                    wanted.next();
+                    stored.next();
+                }
+                (Some(one), Some(other)) if by_place(one) == by_place(other) => {
+                    items.insert(one.item);
+                    wanted.next();
+                    stored.next();
+                }
+                (Some(one), other) if other.is_none_or(|other| by_place(one) < by_place(other)) => {
+                    items.insert(one.item);
+                    wanted.next();
+                }
+                (_, Some(other)) => {
+                    items.insert(other.item);
+                    stored.next();
+                }
+                (Some(_), None) => unreachable!("what is wanted and not stored was looked at"),
+            }
+        }
+    }
+}
+
+impl Repairs {
+    pub(crate) fn len(&self) -> u64 {
+        (self.names.len() + self.items.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventId, IndexPart, Position};
+
+    #[test]
+    fn parts_cover_everything_once() {
+        for (head, parts) in [(0, 1), (1, 4), (10, 3), (1000, 7), (u64::MAX, 64)] {
+            let split = IndexPart::split(Position::new(head), parts);
+            let (mut at, mut id, mut references) = (Position::START, None, 0);
+            for part in &split {
+                match part {
+                    IndexPart::Events { after, until } => {
+                        assert!(*after == at && after < until, "{split:?}");
+                        at = *until;
+                    }
+                    IndexPart::Rows { after, until } => {
+                        assert!(*after == id && *after < Some(*until), "{split:?}");
+                        id = Some(*until);
+                    }
+                    IndexPart::References { after } => references += usize::from(after.is_none()),
+                }
+            }
+            let last = Some(EventId::from_bytes([0xff; 32]));
+            assert_eq!((at.get(), id, references), (head, last, 1), "{split:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_read_as_it_was_written() {
+        let name = |text: &str| text.parse().expect("a name");
+        let after = (
+            "s,\"".parse().expect("an id"),
+            "e".parse().expect("an id"),
+            name("github:a"),
+            "1".parse().expect("an id"),
+        );
+        let more = [IndexPart::References { after: Some(after) }];
+        for part in IndexPart::split(Position::new(9), 3).into_iter().chain(more) {
+            assert_eq!(part.to_string().parse(), Ok(part));
+        }
+        for bad in ["", "events", "events,1", "events,a,1", "rows,,", "references,[]", "x,1,2"] {
+            assert!(bad.parse::<IndexPart>().is_err(), "{bad}");
+        }
+    }
+}
