@@ -8,13 +8,14 @@
 //! References to sessions are no index: they are what was published. Of them only the marks of dispute
 //! follow from others, and are made again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use vocative::Key;
 
-use crate::document::{Expected, Write, Written};
+use crate::document::{Document, Expected, Write, Written};
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::facts;
@@ -139,7 +140,7 @@ pub struct RebuildProgress {
 const LEFT: &str = "rebuild/";
 
 /// Records of one step.
-const STEP: usize = 4096;
+const STEP: usize = 16_384;
 
 /// Most parts that are listed at once.
 const LISTED: usize = 1024;
@@ -164,30 +165,51 @@ pub async fn rebuild_index(
         if left.is_empty() {
             return Ok(progress);
         }
-        for document in left {
-            let text = String::from_utf8_lossy(&document.value);
-            let mut part =
-                text.parse::<IndexPart>().map_err(|error| StoreError::Damaged(error.to_string()))?;
-            let mut expected = Expected::Version(document.version);
-            loop {
-                let done = store.rebuild(&part, STEP).await?;
-                progress.rows += done.rows;
-                progress.repaired += done.repaired;
-                watch(progress);
-                let write = match &done.rest {
-                    Some(rest) => Write::set(&*document.name, expected, rest.to_string()),
-                    None => Write::delete(&*document.name, expected),
-                };
-                match (store.write(vec![write]).await?, done.rest) {
-                    (Written::Done(version), Some(rest)) => {
-                        (part, expected) = (rest, Expected::Version(version));
-                    }
-                    // It is done, or another node is on it.
-                    _ => break,
+        let shared = Mutex::new((progress, &mut *watch));
+        let tell = |done: &Rebuilt| {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let (progress, watch) = &mut *shared;
+            progress.rows += done.rows;
+            progress.repaired += done.repaired;
+            progress.left -= usize::from(done.rest.is_none());
+            watch(*progress);
+        };
+        let left = Mutex::new(left);
+        // One computes and compares while the other reads.
+        tokio::try_join!(hand(store, &left, &tell), hand(store, &left, &tell))?;
+        progress = shared.into_inner().unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// Takes part after part and works on it as long as nobody else does.
+async fn hand(
+    store: &dyn Store,
+    left: &Mutex<Vec<Document>>,
+    tell: &(dyn Fn(&Rebuilt) + Sync),
+) -> Result<(), StoreError> {
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    while let Some(Document { name, value, version, .. }) = next() {
+        let text = String::from_utf8_lossy(&value);
+        let mut part = text.parse::<IndexPart>().map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let mut expected = Expected::Version(version);
+        loop {
+            let done = store.rebuild(&part, STEP).await?;
+            let write = match &done.rest {
+                Some(rest) => Write::set(&*name, expected, rest.to_string()),
+                None => Write::delete(&*name, expected),
+            };
+            let written = store.write(vec![write]).await?;
+            tell(&done);
+            match (written, done.rest) {
+                (Written::Done(version), Some(rest)) => {
+                    (part, expected) = (rest, Expected::Version(version));
                 }
+                // It is done, or another node is on it.
+                _ => break,
             }
         }
     }
+    Ok(())
 }
 
 /// Keeps what is to be done, unless a run has left something.
@@ -228,20 +250,16 @@ pub(crate) struct Repairs {
 
 impl Seen {
     pub(crate) fn repairs(mut self) -> Repairs {
-        let mut said: BTreeMap<Position, Vec<(i64, Key)>> = BTreeMap::new();
-        for (position, event) in &self.events {
-            let names: Vec<_> =
-                facts::names(event).into_iter().map(|(how, key)| (how.number(), key)).collect();
-            if !names.is_empty() {
-                said.insert(*position, names);
-            }
+        let said = self.events.iter().flat_map(|(position, event)| {
+            facts::names(event).into_iter().map(|(how, key)| (*position, how.number(), key))
+        });
+        let said: Vec<_> = said.collect();
+        let mut names = BTreeSet::new();
+        // It is seldom wrong, and comparing lists is less work than comparing sets.
+        if said != self.names {
+            let (said, kept) = (BTreeSet::from_iter(said), BTreeSet::from_iter(self.names));
+            names.extend(said.symmetric_difference(&kept).map(|(position, ..)| *position));
         }
-        let mut kept: BTreeMap<Position, Vec<(i64, Key)>> = BTreeMap::new();
-        for (position, how, key) in self.names {
-            kept.entry(position).or_default().push((how, key));
-        }
-        let names =
-            said.keys().chain(kept.keys()).filter(|at| said.get(at) != kept.get(at)).copied().collect();
         let by_place = |row: &MentionRow| (row.item, row.recipient);
         self.wanted.sort_unstable_by_key(by_place);
         self.stored.sort_unstable_by_key(by_place);

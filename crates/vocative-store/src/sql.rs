@@ -41,10 +41,16 @@ pub(crate) const MENTION_ROWS: &str = include_str!("sql/mention_rows.sql");
 const INTO_MENTIONS: &str =
     "INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)";
 
-/// The mention rows that the messages in `touched` have to have, by the columns of [`ROW`].
-pub(crate) fn wanted_rows(touched: &str) -> String {
-    let (rule, select) = MENTION_ROWS.split_once(INTO_MENTIONS).expect("the rule is written with it");
-    format!("{rule}{select}").replace("{touched}", touched)
+/// The mention rows that messages have to have, by the columns of [`ROW`]: the rule, for all messages of a
+/// stretch of events instead of those in `touched`.
+pub(crate) fn wanted_rows(stretch: &str) -> String {
+    const TOUCHED: &str = "touched(id) AS ({touched}),\n";
+    const FROM_TOUCHED: &str = "FROM touched t JOIN events e ON e.id = t.id\n    WHERE ";
+    let cut = |text: &'static str, at| text.split_once(at).expect("the rule is written with it");
+    let (with, rest) = cut(MENTION_ROWS, TOUCHED);
+    let (message, rest) = cut(rest, FROM_TOUCHED);
+    let (rule, select) = cut(rest, INTO_MENTIONS);
+    format!("{with}{message}FROM events e WHERE {stretch} AND {rule}{select}")
 }
 
 /// Whose SQL is written.

@@ -50,10 +50,7 @@ async fn run(tx: &Transaction<'_>) -> Result<(), StoreError> {
     if found < known {
         let rows = MENTION_ROWS.replace("{touched}", "SELECT DISTINCT unnest(a_touched)");
         let settle = settle("SELECT * FROM unnest(a_sessions, a_entries)");
-        let wanted = wanted_rows(
-            "SELECT id FROM events WHERE position > a_after AND position <= a_until \
-             AND kind IN (9, 40002, 45001, 45003)",
-        );
+        let wanted = wanted_rows("e.position > a_after AND e.position <= a_until");
         for functions in FUNCTIONS {
             let functions = functions.replace("{mention_rows}", &rows).replace("{settle}", &settle);
             let functions = functions.replace("{wanted_rows}", &wanted);

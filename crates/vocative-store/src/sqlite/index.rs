@@ -61,12 +61,13 @@ fn events(
     let names = "SELECT event, how, key FROM names WHERE event > ?1 AND event <= ?2 ORDER BY event, how, key";
     let read = |found: &Row<'_>| Ok((row::position(found, 0)?, found.get(1)?, row::key(found, 2)?));
     let names = db.prepare_cached(names)?.query_map(stretch, read)?.collect::<Result<_, _>>()?;
-    let touched = "SELECT id FROM events WHERE position > ?1 AND position <= ?2 \
-         AND +kind IN (9, 40002, 45001, 45003)";
-    let wanted = sql::wanted_rows(touched);
+    let wanted = sql::wanted_rows("e.position > ?1 AND e.position <= ?2");
     let wanted =
         db.prepare_cached(&wanted)?.query_map(stretch, row::mention)?.collect::<Result<Vec<_>, _>>()?;
-    let stored = format!("SELECT {ROW} FROM mentions r WHERE r.item IN ({touched})");
+    let stored = format!(
+        "SELECT {ROW} FROM mentions r WHERE r.item IN (SELECT id FROM events \
+         WHERE position > ?1 AND position <= ?2 AND +kind IN (9, 40002, 45001, 45003))"
+    );
     let stored = db.prepare_cached(&stored)?.query_map(stretch, row::mention)?.collect::<Result<_, _>>()?;
     let rows = wanted.len() as u64;
     let repairs = Seen { events, names, wanted, stored }.repairs();
