@@ -10,6 +10,7 @@ mod real_pi;
 mod run;
 mod test;
 mod wasm;
+mod web;
 
 use std::process::ExitCode;
 
@@ -20,7 +21,9 @@ cargo xtask TASK
   test      every test of every surface, with formatting, lints, documentation and licences
   real-pi   install Pi under the target folder, and run only the tests that drive it
   interop   install clients that are not ours under the target folder, and run only the tests with them
-  wasm      compile the engine for WebAssembly
+  wasm      compile the engine for WebAssembly, with its JavaScript and types, into packages/engine
+  web       build the packages for the web on it, and run only their tests
+  web-bench time the editor's plug-ins and write packages/tiptap/benches/RECORD.md
   bench     time the engine beside its peers and write benches/RECORD.md
   load      put relays under load beside their peers: cargo xtask load [MODE] [ARGUMENT ...], --help
   peers     install those peers under the target folder
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
         Some("real-pi") => real_pi::run(),
         Some("interop") => interop::run(),
         Some("wasm") => wasm::run(),
+        Some("web") => wasm::run().and_then(|()| web::test()),
+        Some("web-bench") => wasm::run().and_then(|()| web::bench()),
         Some("bench") => bench::run(),
         Some("load") => load::run(rest),
         Some("peers") => load::peers(),

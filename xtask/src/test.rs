@@ -1,7 +1,7 @@
 //! Every test of every surface.
 
 use crate::run::{Result, cargo, step, succeeds};
-use crate::{interop, real_pi, wasm};
+use crate::{interop, real_pi, wasm, web};
 
 /// Runs all checks; the first that fails ends the run.
 pub(crate) fn run() -> Result {
@@ -11,7 +11,9 @@ pub(crate) fn run() -> Result {
     let documentation = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
     step("documentation", cargo(&documentation).env("RUSTDOCFLAGS", "--deny warnings"))?;
     licences()?;
-    wasm::check()?;
+    if wasm::check()? {
+        web::test()?;
+    }
     step("documentation tests", &mut cargo(&["test", "--quiet", "--package", "vocative", "--doc"]))?;
     let mut tests = if succeeds("cargo", &["nextest", "--version"]) {
         cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])

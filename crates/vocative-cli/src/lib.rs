@@ -11,19 +11,29 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod check;
 mod classify;
 mod completions;
+mod config;
 mod conflict;
 mod conformance;
 mod context;
+mod credentials;
 mod data;
+mod demo;
 mod files;
+mod history;
 mod inbox;
+mod key;
+mod login;
 mod markers;
 mod outcome;
 mod parallel;
+mod people;
 mod place;
 mod progress;
 mod reduce;
+mod remote;
+mod repository;
 mod resolve;
+mod send;
 mod serve;
 mod show;
 mod store;
@@ -69,10 +79,28 @@ enum Command {
     Merge(reduce::MergeArgs),
     /// List every mention marker, without checking the sessions around them.
     Markers(markers::Args),
+    /// Log in at a community's server, through GitHub.
+    Login(login::Args),
+    /// End your login at a server.
+    Logout(login::LogoutArgs),
+    /// Say as whom you are logged in.
+    Whoami(login::WhoamiArgs),
+    /// List the people who can be named, for those who read a repository.
+    People(people::Args),
     /// Serve a community: its relay and its storage, in this one process or on many nodes.
     Serve(serve::Args),
     /// Back up, restore, check or copy what a community has stored.
     Store(store::Args),
+    /// Send a message to a channel, to exactly whom it names.
+    Post(send::PostArgs),
+    /// Replace the text of a message.
+    Edit(send::EditArgs),
+    /// Copy a message, as it reads now, to another channel.
+    Forward(send::ForwardArgs),
+    /// Show what a message has said, and whom each version names.
+    History(history::Args),
+    /// Make the key by which a community knows you, and print its public half.
+    Keygen(key::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -89,8 +117,17 @@ impl Command {
             Self::Reduce(args) => reduce::run(args, context),
             Self::Merge(args) => reduce::merge(args, context),
             Self::Markers(args) => markers::run(args, context),
+            Self::Login(args) => login::run(args, context),
+            Self::Logout(args) => login::logout(args, context),
+            Self::Whoami(args) => login::whoami(args, context),
+            Self::People(args) => people::run(args, context),
             Self::Serve(args) => serve::run(args, context),
             Self::Store(args) => store::run(args, context),
+            Self::Post(args) => send::post(args, context),
+            Self::Edit(args) => send::edit(args, context),
+            Self::Forward(args) => send::forward(args, context),
+            Self::History(args) => history::run(args, context),
+            Self::Keygen(args) => key::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

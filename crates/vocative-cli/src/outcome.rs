@@ -40,7 +40,7 @@ pub struct Failure {
     /// The exit code.
     pub outcome: Outcome,
     /// A stable name.
-    pub code: &'static str,
+    pub code: Box<str>,
     /// A lower-case fragment for a person.
     pub message: String,
     /// Whatever a program may want to know, as an object.
@@ -51,7 +51,8 @@ pub struct Failure {
 
 impl Failure {
     /// A failure without details.
-    pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(outcome: Outcome, code: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+        let code = code.into();
         Self { outcome, code, message: message.into(), details: json!({}), quiet: false }
     }
 

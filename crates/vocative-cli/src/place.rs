@@ -41,7 +41,7 @@ impl Place {
             && resolved(folder).starts_with(resolved(&sessions))
         {
             let message = "artifacts do not belong in the folder where Pi looks for sessions";
-            return Err(Failure { code: "output_in_sessions", ..Failure::usage(message) });
+            return Err(Failure { code: "output_in_sessions".into(), ..Failure::usage(message) });
         }
         Ok(place)
     }

@@ -1,10 +1,12 @@
 //! `vocative serve`: a node of a community.
 
 use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
+use tracing_subscriber::filter::LevelFilter;
 use vocative_server::bus::{Bus, Local, Nats};
 use vocative_server::settings::{BadSetting, Secret, Settings, Sources};
 use vocative_server::{Server, StartError};
@@ -14,6 +16,7 @@ use vocative_store::{Store, StoreError};
 
 use crate::context::Context;
 use crate::data;
+use crate::demo::Demo;
 use crate::outcome::{Failure, Outcome};
 
 /// Arguments of `vocative serve`.
@@ -49,6 +52,10 @@ pub(crate) struct Args {
     /// A file of settings, TOML.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Serve a temporary community with people, agents, a history and a GitHub of its own, and say what to
+    /// try. Port 0 unless --listen is given.
+    #[arg(long, conflicts_with_all = ["data", "database", "bus", "public_url", "objects", "shared_folder", "owner", "config", "print_config"])]
+    demo: bool,
     /// Show the settings that result, secrets hidden, and end.
     #[arg(long)]
     print_config: bool,
@@ -61,19 +68,27 @@ const SETTINGS: &str = "\
 Settings come from flags, then the environment, then the file; --print-config shows the outcome.
 In the environment they are called VOCATIVE_LISTEN, VOCATIVE_DATA, VOCATIVE_DATABASE, VOCATIVE_BUS,
 VOCATIVE_PUBLIC_URL, VOCATIVE_OBJECTS, VOCATIVE_SHARED_FOLDER, VOCATIVE_TRUSTED_PUBLISHERS,
-VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS, VOCATIVE_LIMITS_… as
---print-config shows them. VOCATIVE_LOG is error, warn, info or debug.
+VOCATIVE_OWNER, VOCATIVE_NAME, VOCATIVE_CREATE_CHANNELS, VOCATIVE_OTHER_KINDS, VOCATIVE_LOGIN_ALLOW,
+VOCATIVE_REPOSITORIES (lists with commas), VOCATIVE_GITHUB_… and VOCATIVE_LIMITS_… as --print-config
+shows them. VOCATIVE_LOG is error, warn, info or debug.
 Logs go to standard error: text on a terminal, JSON lines elsewhere; never with messages or keys.
 SIGINT and SIGTERM stop it: what it has acknowledged is stored, and clients are told.";
 
 /// Serves until a signal comes.
 pub(crate) fn run(args: Args, context: &mut Context) -> Result<Outcome, Failure> {
+    if args.demo {
+        log(LevelFilter::WARN);
+        let listen = args.listen.as_deref().unwrap_or("127.0.0.1:0").parse();
+        let listen = listen.map_err(|_| Failure::usage("--listen takes an address and a port"))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        return runtime.block_on(demonstrate(listen, context));
+    }
     let settings = settings(&args)?;
     if args.print_config {
         context.out.write_all(settings.shown().as_bytes())?;
         return Ok(Outcome::Done);
     }
-    log();
+    log(LevelFilter::INFO);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(settings, context))
 }
@@ -121,9 +136,9 @@ fn bad(error: BadSetting) -> Failure {
 }
 
 /// Logs to standard error from here on.
-fn log() {
+fn log(unless_set: LevelFilter) {
     let level = std::env::var("VOCATIVE_LOG").ok().and_then(|level| level.parse().ok());
-    let level = level.unwrap_or(tracing_subscriber::filter::LevelFilter::INFO);
+    let level = level.unwrap_or(unless_set);
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         log.with_target(false).init();
@@ -160,6 +175,33 @@ async fn serve(settings: Settings, context: &mut Context) -> Result<Outcome, Fai
     server.run(stop).await?;
     tracing::info!("the node has stopped");
     Ok(Outcome::Done)
+}
+
+/// Serves a community that is made up and ends with the process.
+async fn demonstrate(listen: SocketAddr, context: &mut Context) -> Result<Outcome, Failure> {
+    let demo = Arc::new(Demo::prepare().await?);
+    let settings = demo.settings(listen);
+    std::fs::create_dir_all(&settings.data)?;
+    let store = Sqlite::open(data::file(&settings.data)).map_err(|error| of_store(&error))?;
+    let stop = signals()?;
+    let server = Server::start(settings, Arc::new(store), Local::new()).await;
+    let server = server.map_err(|error| of_start(&error))?;
+    let address = server.address();
+    let mut serving = tokio::spawn(server.run(stop));
+    tokio::select! {
+        played = demo.play(address) => played?,
+        // A signal before all has happened.
+        ended = &mut serving => return finished(ended),
+    }
+    demo.tell(address, context)?;
+    finished(serving.await)
+}
+
+fn finished(ended: Result<std::io::Result<()>, tokio::task::JoinError>) -> Result<Outcome, Failure> {
+    match ended {
+        Ok(served) => served.map(|()| Outcome::Done).map_err(Failure::from),
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
 }
 
 /// What wakes this node, and the others if there are any.

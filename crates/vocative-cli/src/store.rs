@@ -110,7 +110,7 @@ fn database(url: String) -> Result<Place, Failure> {
     if postgres::names_password(&url) {
         let message = "a password on the command line is seen by other users: put it into VOCATIVE_DATABASE, \
              PGPASSWORD or a password file";
-        return Err(Failure { code: "password_in_arguments", ..Failure::usage(message) });
+        return Err(Failure { code: "password_in_arguments".into(), ..Failure::usage(message) });
     }
     Ok(Place::Database(url))
 }

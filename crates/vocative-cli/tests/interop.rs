@@ -14,6 +14,8 @@ mod client;
 mod relay;
 #[path = "interop/scenario.rs"]
 mod scenario;
+#[path = "interop/schema.rs"]
+mod schema;
 
 use std::path::PathBuf;
 

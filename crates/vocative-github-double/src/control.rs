@@ -84,6 +84,11 @@ impl Double {
         world.set_now(now);
     }
 
+    /// New devices have to wait so many seconds between questions.
+    pub fn set_interval(&self, seconds: u64) {
+        self.world.world().interval = seconds;
+    }
+
     /// Changes what is registered of the app.
     pub fn change_app(&self, change: impl FnOnce(&mut crate::App)) {
         change(&mut self.world.world().app);

@@ -17,8 +17,8 @@ const CODE: u64 = 600;
 pub(crate) const TOKEN: u64 = 8 * 60 * 60;
 /// How long its refresh token does, in seconds.
 pub(crate) const REFRESH: u64 = 15_897_600;
-/// How often a device may ask, in seconds.
-pub(crate) const INTERVAL: u64 = 5;
+/// How often a device may ask, in seconds, unless it is set.
+const INTERVAL: u64 = 5;
 
 /// Everything that the double knows.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) moved: BTreeMap<String, u64>,
     /// Paths of the API that redirect to elsewhere.
     pub(crate) redirects: BTreeMap<String, String>,
+    /// How long new devices have to wait between questions, in seconds.
+    pub(crate) interval: u64,
     pub(crate) devices: BTreeMap<String, Device>,
     codes: BTreeMap<String, Code>,
     pub(crate) tokens: BTreeMap<String, Token>,
@@ -122,6 +124,7 @@ impl World {
             repositories: BTreeMap::new(),
             moved: BTreeMap::new(),
             redirects: BTreeMap::new(),
+            interval: INTERVAL,
             devices: BTreeMap::new(),
             codes: BTreeMap::new(),
             tokens: BTreeMap::new(),
@@ -177,7 +180,7 @@ impl World {
             user_code: format!("{}-{}", &user[..4], &user[4..8]),
             scopes,
             expires_at: self.now() + DEVICE,
-            interval: INTERVAL,
+            interval: self.interval,
             asked_at: None,
             slow_down: None,
             consent: Consent::Pending,

@@ -12,22 +12,36 @@ const TICKS: f64 = 100.0;
 pub(crate) struct Used {
     at: Instant,
     own: Duration,
-    started: Duration,
+    nodes: Duration,
+    database: Duration,
 }
 
 /// Shares of one core, in percent.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shares {
     pub generator: f64,
-    pub relay: f64,
+    /// The relay without its database.
+    pub nodes: f64,
+    /// A database that is a program of its own.
+    pub database: f64,
+}
+
+impl Shares {
+    /// All that the relay consists of.
+    pub(crate) fn relay(self) -> f64 {
+        self.nodes + self.database
+    }
 }
 
 impl Used {
     /// Up to now.
     pub(crate) fn now() -> Self {
         let own = std::process::id();
-        let started = descendants(own).into_iter().filter_map(stat).map(|stat| stat.used).sum();
-        Self { at: Instant::now(), own: stat(own).map_or(Duration::ZERO, |stat| stat.used), started }
+        let started = descendants(own).into_iter().filter_map(stat);
+        let (databases, nodes): (Vec<Stat>, Vec<Stat>) = started.partition(|stat| stat.name == "postgres");
+        let sum = |of: Vec<Stat>| of.into_iter().map(|stat| stat.used).sum();
+        let used = stat(own).map_or(Duration::ZERO, |stat| stat.used);
+        Self { at: Instant::now(), own: used, nodes: sum(nodes), database: sum(databases) }
     }
 
     /// The shares since then.
@@ -36,7 +50,8 @@ impl Used {
         let percent = |used: Duration| used.as_secs_f64() / (now.at - self.at).as_secs_f64() * 100.0;
         Shares {
             generator: percent(now.own.saturating_sub(self.own)),
-            relay: percent(now.started.saturating_sub(self.started)),
+            nodes: percent(now.nodes.saturating_sub(self.nodes)),
+            database: percent(now.database.saturating_sub(self.database)),
         }
     }
 }
@@ -70,6 +85,7 @@ pub(crate) fn resident(process: u32) -> Option<f64> {
 }
 
 struct Stat {
+    name: String,
     parent: u32,
     used: Duration,
 }
@@ -77,10 +93,12 @@ struct Stat {
 fn stat(process: u32) -> Option<Stat> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name stands in brackets and may hold anything; the state follows, and then the parent.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let (before, after) = stat.rsplit_once(')')?;
+    let name = before.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = after.split_whitespace().collect();
     let ticks = |place: usize| fields.get(place)?.parse::<f64>().ok();
     let used = Duration::from_secs_f64((ticks(11)? + ticks(12)?) / TICKS);
-    Some(Stat { parent: fields.get(1)?.parse().ok()?, used })
+    Some(Stat { name, parent: fields.get(1)?.parse().ok()?, used })
 }
 
 #[cfg(test)]

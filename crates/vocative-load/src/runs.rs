@@ -1,9 +1,9 @@
 //! The measurements: each starts every relay anew on an empty store, one after another, with the same
 //! signed events.
 
-use std::iter;
 use std::rc::Rc;
 use std::time::Duration;
+use std::{fmt, iter};
 
 use clap::Parser;
 use tokio::time::sleep;
@@ -223,21 +223,28 @@ impl Bench {
         );
         self.report
             .table(&title, &["relay", "events/s acknowledged", "OK", "generator", "relay CPU", "faults"]);
+        let mut costs = None;
         for kind in self.relays.clone() {
             let Some(relay) = self.start(kind, &cast).await? else { continue };
             let sockets = ingest::connect(relay.address, plan).await?;
             let run = Run::new(batch.clone());
             let mut outcome = ingest::closed_loop(sockets, run, options.in_flight, plan).await;
+            if kind == Kind::VocativePostgres {
+                costs = Some(Costs::of(&outcome));
+            }
             let dry = if outcome.ran_dry { " (all events used)" } else { "" };
             let cells = vec![
                 format!("{:.0}{dry}", outcome.summary.rate),
                 outcome.summary.latency.cell(),
                 percent(outcome.shares.generator),
-                percent(outcome.shares.relay),
+                percent(outcome.shares.relay()),
             ];
             self.row(kind, cells, fault(&outcome));
         }
         self.report.end();
+        if let Some(costs) = costs {
+            self.report.paragraph(&costs.to_string());
+        }
         Ok(())
     }
 
@@ -271,7 +278,7 @@ impl Bench {
                 }
                 let mut cells = vec![rate.to_string(), format!("{:.0}", outcome.summary.rate)];
                 cells.extend([outcome.summary.latency.cell(), outcome.summary.lateness.cell()]);
-                cells.extend([percent(outcome.shares.generator), percent(outcome.shares.relay)]);
+                cells.extend([percent(outcome.shares.generator), percent(outcome.shares.relay())]);
                 self.row(kind, cells, fault(&outcome));
             }
             kinds = kept_up;
@@ -323,7 +330,7 @@ impl Bench {
                     found.latency.cell(),
                     publishing.summary.latency.cell(),
                     percent(publishing.shares.generator),
-                    percent(publishing.shares.relay),
+                    percent(publishing.shares.relay()),
                 ];
                 self.row(kind, cells, fault);
             }
@@ -378,7 +385,7 @@ impl Bench {
                 found.latency.cell(),
                 publishing.summary.latency.cell(),
                 percent(publishing.shares.generator),
-                percent(publishing.shares.relay),
+                percent(publishing.shares.relay()),
             ];
             self.row(kind, cells, fault);
         }
@@ -430,6 +437,41 @@ impl Bench {
              whose OK came after it had ended.",
         );
         Ok(())
+    }
+}
+
+/// What an event costs on PostgreSQL, in seconds of one core.
+struct Costs {
+    node: f64,
+    database: f64,
+}
+
+impl Costs {
+    fn of(outcome: &Outcome) -> Self {
+        let of = |share: f64| share / 100.0 / outcome.summary.rate.max(1.0);
+        Self { node: of(outcome.shares.nodes), database: of(outcome.shares.database) }
+    }
+
+    /// Events per second of so many nodes, each with two cores, and a database with enough of them. Nodes
+    /// take turns in the database, so all of it is one core's work, whatever the number of nodes.
+    fn rate(&self, nodes: f64) -> f64 {
+        (nodes * 2.0 / self.node).min(1.0 / self.database)
+    }
+}
+
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "On PostgreSQL an event costs its node {:.0} µs and the database {:.0} µs of a core. Nodes take turns \
+             in the database, so on cores like these, two for each node and enough for the database, one, three \
+             and thirty nodes would end at {:.0}, {:.0} and {:.0} events/s.",
+            self.node * 1e6,
+            self.database * 1e6,
+            self.rate(1.0),
+            self.rate(3.0),
+            self.rate(30.0),
+        )
     }
 }
 

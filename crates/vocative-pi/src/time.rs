@@ -20,6 +20,9 @@ impl Timestamp {
     /// 1970-01-01T00:00:00.000Z, the time of an artifact that holds no mention.
     pub const EPOCH: Self = Self(0);
 
+    /// 9999-12-31T23:59:59.999Z, the last instant with a spelling.
+    pub const LATEST: Self = Self(LAST);
+
     /// The instant so many milliseconds after 1970, if its year has four digits.
     pub fn from_millis(millis: i64) -> Option<Self> {
         (FIRST..=LAST).contains(&millis).then_some(Self(millis))

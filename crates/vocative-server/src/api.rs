@@ -19,12 +19,23 @@ mod call;
 mod caller;
 mod problem;
 
-pub(crate) use call::{Call, FromBody, Params, Raw};
+/// The paths; their descriptions are written by a macro, which names some types by their whole paths.
+#[allow(unused_qualifications)]
+mod inbox;
+#[allow(unused_qualifications)]
+mod people;
+#[allow(unused_qualifications)]
+mod sending;
+#[allow(unused_qualifications)]
+mod sessions;
+
+pub(crate) use call::{Call, Open, Params, Raw, Segment, Segments};
 pub(crate) use caller::Caller;
 pub(crate) use problem::Problem;
 
 use caller::Schemes;
 
+use crate::people::People;
 use crate::relay::{PublicUrl, State};
 use crate::sessions::shared::Sessions;
 
@@ -34,6 +45,8 @@ pub(crate) struct Api {
     pub(crate) node: Arc<State>,
     /// The address that clients use.
     pub(crate) url: PublicUrl,
+    /// Who has logged in.
+    pub(crate) people: People,
     /// The sessions that are shared.
     pub(crate) sessions: Sessions,
 }
@@ -60,6 +73,10 @@ pub(crate) fn router(api: Arc<Api>) -> Router {
 /// The paths with their description.
 fn described() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sending::routes())
+        .merge(people::routes())
+        .merge(sessions::routes())
+        .merge(inbox::routes())
 }
 
 /// The answer to a path that is none.

@@ -4,15 +4,16 @@
 //! may read. It has no rule of its own about mentions: the engine checks their tags. Section numbers in
 //! the documentation are those of the specification of the server.
 
-#[allow(dead_code, unused_imports, reason = "its first paths are being written")]
 mod api;
 pub mod bus;
 #[doc(hidden)]
 pub mod fuzzing;
+mod inbox;
 mod listener;
+pub mod people;
 mod relay;
+mod sending;
 mod server;
-#[allow(dead_code, reason = "its paths are being written")]
 mod sessions;
 pub mod settings;
 
@@ -26,4 +27,10 @@ pub(crate) fn public_key(text: &str) -> Option<vocative::Key> {
     // Not every 32 bytes are a key.
     key.xonly().ok()?;
     Some(vocative::Key::from_bytes(key.to_bytes()))
+}
+
+/// Sets what encrypts connections to other services; the libraries that open them choose none.
+pub(crate) fn provide_tls() {
+    // An error: another part of the program has set one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }

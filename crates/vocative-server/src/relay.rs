@@ -29,10 +29,12 @@ mod stored;
 mod subscriptions;
 mod writer;
 
+pub(crate) use access::Entry as ChannelEntry;
+pub(crate) use admission::{NO_CHANNEL, NOT_YOURS, owner_of, writable};
 pub(crate) use auth::PublicUrl;
 pub(crate) use connection::MESSAGE;
 pub(crate) use limits::{PerAddress, Slot};
-pub(crate) use state::State;
+pub(crate) use state::{Decision, State};
 
 /// The name by which the nodes of the community that a store holds find each other on a bus. The first
 /// that asks makes it.

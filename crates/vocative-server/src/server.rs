@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
@@ -22,6 +23,7 @@ use vocative_store::{Store, StoreError};
 use crate::api::{self, Api};
 use crate::bus::Bus;
 use crate::listener::{Door, Peer};
+use crate::people::{BadPeopleSettings, People, machine_clock};
 use crate::relay::{MESSAGE, Readiness, Relay};
 use crate::sessions::objects::{BadObjects, Objects};
 use crate::sessions::shared::Sessions;
@@ -61,6 +63,9 @@ pub enum StartError {
     /// The object store.
     #[error(transparent)]
     Objects(#[from] BadObjects),
+    /// The settings of logins.
+    #[error(transparent)]
+    People(#[from] BadPeopleSettings),
 }
 
 impl StartError {
@@ -72,6 +77,7 @@ impl StartError {
             Self::NoPublicUrl { .. } => "no_public_url",
             Self::Store(error) => error.code(),
             Self::Objects(error) => error.code(),
+            Self::People(error) => error.code(),
         }
     }
 }
@@ -113,8 +119,9 @@ impl Server {
         // One recorder for the process: a second node in it records with the first.
         let metrics = PrometheusBuilder::new().install_recorder().ok();
         let sessions = Sessions::new(Arc::clone(&store), Objects::open(&settings)?);
+        let people = People::new(&settings, Arc::clone(&store), machine_clock())?;
         let relay = Relay::start(settings, url, address.port(), store, bus).await?;
-        let api = Arc::new(Api { node: relay.state(), url: relay.url(), sessions });
+        let api = Arc::new(Api { node: relay.state(), url: relay.url(), people, sessions });
         Ok(Self { listener, node: Arc::new(Node { relay, api, metrics }), address })
     }
 
@@ -137,7 +144,8 @@ impl Server {
             .route("/metrics", get(metrics))
             .with_state(Arc::clone(&node))
             .merge(api::router(Arc::clone(&node.api)))
-            .fallback(api::unknown_path);
+            .fallback(api::unknown_path)
+            .layer(middleware::from_fn(working));
         let (stopping, stopped) = watch::channel(false);
         let at_stop = Arc::clone(&node);
         let graceful = async move {
@@ -180,10 +188,19 @@ async fn tidy(node: std::sync::Weak<Node>) {
         tokio::time::sleep(TIDY).await;
         let Some(node) = node.upgrade() else { return };
         node.relay.tidy();
+        if let Err(error) = node.api.people.tidy().await {
+            tracing::warn!(%error, "what has expired was not forgotten");
+        }
         if let Some(metrics) = &node.metrics {
             metrics.run_upkeep();
         }
     }
+}
+
+/// While a request is worked on, its connection waits.
+async fn working(ConnectInfo(peer): ConnectInfo<Peer>, request: Request, next: Next) -> Response {
+    let _work = peer.works();
+    next.run(request).await
 }
 
 /// A WebSocket of the relay, or what the relay says about itself.

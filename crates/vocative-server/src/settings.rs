@@ -8,8 +8,13 @@ use std::path::PathBuf;
 
 use vocative::Key;
 
+use crate::people::Account;
+
+mod people;
 mod sources;
 
+pub(crate) use people::is_repository_name;
+pub use people::{Allowed, BadName, Github, GithubApp, Served};
 pub use sources::{BadSetting, Sources};
 
 /// The settings of one node.
@@ -45,6 +50,12 @@ pub struct Settings {
     pub other_kinds: Who,
     /// Bounds on what one client may ask for.
     pub limits: Limits,
+    /// Who may log in (section 3). Nobody while it is empty.
+    pub allow: Vec<Allowed>,
+    /// The repositories whose readers find each other here (section 3).
+    pub repositories: Vec<Served>,
+    /// The GitHub through which people log in.
+    pub github: Github,
 }
 
 /// Who may do something in the community.
@@ -77,6 +88,8 @@ pub struct Limits {
     pub events_per_second: u32,
     /// `REQ` and `COUNT` a second of one key; of one connection while it has none.
     pub requests_per_second: u32,
+    /// Logins a minute that are begun from one address.
+    pub logins_per_minute: u32,
     /// Connections of one address.
     pub connections_per_address: usize,
     /// Open subscriptions of one connection.
@@ -92,6 +105,7 @@ impl Default for Limits {
         Self {
             events_per_second: 50,
             requests_per_second: 20,
+            logins_per_minute: 30,
             connections_per_address: 20,
             subscriptions: 64,
             filters: 20,
@@ -121,7 +135,19 @@ impl Settings {
             create_channels: None,
             other_kinds: Who::Members,
             limits: Limits::default(),
+            allow: Vec::new(),
+            repositories: Vec::new(),
+            github: Github::default(),
         }
+    }
+
+    /// Whether an account's references count whoever their actor is. It is named by its number, or by
+    /// `github:` and a login that it holds.
+    pub(crate) fn trusts(&self, account: &Account) -> bool {
+        let is_trusted =
+            |named: &str| self.trusted_publishers.iter().any(|trusted| trusted.eq_ignore_ascii_case(named));
+        let mut held = account.names.iter().filter(|name| name.until.is_none());
+        is_trusted(&account.id.to_string()) || held.any(|name| is_trusted(&format!("github:{}", name.login)))
     }
 
     /// Who may create channels.
@@ -143,8 +169,10 @@ impl Secret {
 
     /// Of an address the scheme, so that one sees what is set.
     fn shown(&self) -> String {
-        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
-        format!("{scheme}://(hidden)")
+        match self.0.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://(hidden)"),
+            None => "(hidden)".to_owned(),
+        }
     }
 
     /// The value, for whom it is meant.

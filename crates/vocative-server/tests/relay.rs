@@ -207,6 +207,35 @@ async fn a_connection_gets_each_new_event_once_and_only_what_it_may_read() {
     }
 }
 
+/// What is replaced or deleted before the node looks was committed all the same, and is owed to whoever
+/// listens.
+#[tokio::test]
+async fn what_goes_at_once_is_delivered_too() {
+    let Community { node, ann, .. } = Community::new().await;
+    let (mut client, mut late) = (node.connect_as(&ann).await, node.connect_as(&ann).await);
+    let mine = json!({ "authors": [ann.hex()] });
+    assert_eq!(client.subscribe("new", std::slice::from_ref(&mine)).await, Ok(vec![]));
+    let first = ann.event_at(now() - 1, 0, &[], "{}");
+    let second = ann.event_at(now(), 0, &[], "{}");
+    let said = ann.event(9, &[&["h", "secret"]], "said in haste");
+    let deletion = ann.event(5, &[&["e", &id(&said)]], "");
+    // One transaction, so nobody ever reads what stood between.
+    let batch = [&first, &second, &said, &deletion].map(|event| support::stored(event).into());
+    node.store.append(batch.into()).await.expect("it stores");
+    // Stored beside the relay, so nobody was woken yet.
+    let last = ann.event(9, &[&["h", "open"]], "last");
+    client.store(&last).await;
+    for event in [&first, &second, &said, &deletion, &last] {
+        assert_eq!(client.event("new").await, id(event));
+    }
+    // Whoever comes later is shown what stands.
+    let mut standing = late.stored(mine).await;
+    let mut expected = [&second, &deletion, &last].map(id);
+    standing.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(standing, expected);
+}
+
 /// A request is made at every moment around an event being stored: it comes once, before or after EOSE.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_missed_or_repeated_across_the_end_of_the_stored() {

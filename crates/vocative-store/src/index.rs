@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,10 +20,12 @@ use crate::document::{Document, Expected, Write, Written};
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::facts;
-use crate::inbox::MentionRow;
 use crate::session::{AccountId, AccountName, EntryId, SessionId};
 use crate::store::Store;
-use crate::value::{BadValue, EventId, Position};
+use crate::value::{BadValue, EventId, Position, Timestamp};
+
+/// Where a mention row stands in the order of the index: by recipient, then newest first, then by item.
+pub type RowPlace = (Key, Timestamp, EventId);
 
 /// A part of the index, or what is left of one. It is written as a text, to be kept or sent to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +37,12 @@ pub enum IndexPart {
         /// Up to this.
         until: Position,
     },
-    /// Rows of items after an id up to another that may be of no message.
+    /// Rows of recipients up to a key, of which some may be made by no event.
     Rows {
-        /// After this; from the first if absent.
-        after: Option<EventId>,
-        /// Up to this.
-        until: EventId,
+        /// After this row; from the first if absent.
+        after: Option<RowPlace>,
+        /// Up to this key.
+        until: Key,
     },
     /// References to sessions after one of them.
     References {
@@ -68,26 +71,31 @@ impl IndexPart {
             |n: u64| Position::new((u128::from(head.get()) * u128::from(n) / u128::from(parts)) as u64);
         let events = (0..parts).map(|n| Self::Events { after: position(n), until: position(n + 1) });
         let events = events.filter(|part| !matches!(part, Self::Events { after, until } if after == until));
-        // Ids are digests, so every stretch of them is as full as the others.
-        let id = |n: u64| {
-            let begins = ((1_u128 << 64) * u128::from(n) / u128::from(parts)).checked_sub(1)?;
+        // Keys are as good as drawn by lot, so every stretch of them is as full as the others.
+        let last_before = |n: u64| {
+            let last = ((1_u128 << 64) * u128::from(n) / u128::from(parts)).checked_sub(1)?;
             let mut bytes = [0xff; 32];
-            bytes[..8].copy_from_slice(&(begins as u64).to_be_bytes());
-            Some(EventId::from_bytes(bytes))
+            bytes[..8].copy_from_slice(&(last as u64).to_be_bytes());
+            Some(Key::from_bytes(bytes))
         };
-        let rows = (0..parts).filter_map(|n| Some(Self::Rows { after: id(n), until: id(n + 1)? }));
+        let end_of = |key: Key| (key, Timestamp::default(), EventId::from_bytes([0xff; 32]));
+        let rows = (0..parts).filter_map(|n| {
+            Some(Self::Rows { after: last_before(n).map(end_of), until: last_before(n + 1)? })
+        });
         events.chain(rows).chain([Self::References { after: None }]).collect()
     }
 }
 
-/// `events,AFTER,UNTIL`, `rows,AFTER,UNTIL` or `references,["SESSION","ENTRY","RECIPIENT","PUBLISHER"]`; what
-/// is absent is empty.
+/// `events,AFTER,UNTIL`, `rows,KEY,TIME,ID,UNTIL` or `references,["SESSION","ENTRY","RECIPIENT","PUBLISHER"]`;
+/// what is absent is empty.
 impl fmt::Display for IndexPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Events { after, until } => write!(f, "events,{},{}", after.get(), until.get()),
-            Self::Rows { after: None, until } => write!(f, "rows,,{until}"),
-            Self::Rows { after: Some(after), until } => write!(f, "rows,{after},{until}"),
+            Self::Rows { after: None, until } => write!(f, "rows,,,,{until}"),
+            Self::Rows { after: Some((key, at, item)), until } => {
+                write!(f, "rows,{key},{},{item},{until}", at.as_secs())
+            }
             Self::References { after: None } => f.write_str("references,"),
             Self::References { after: Some((session, entry, recipient, publisher)) } => {
                 let names = [session.as_str(), entry.as_str(), recipient.as_str(), publisher.as_str()];
@@ -112,13 +120,20 @@ impl FromStr for IndexPart {
             let after = (session.parse()?, entry.parse()?, recipient.parse()?, publisher.parse()?);
             return Ok(Self::References { after: Some(after) });
         }
-        let (after, until) = rest.split_once(',').ok_or(bad)?;
-        let position = |text: &str| text.parse().map(Position::new).map_err(|_| bad);
-        match what {
-            "events" => Ok(Self::Events { after: position(after)?, until: position(until)? }),
-            "rows" => {
-                let after = if after.is_empty() { None } else { Some(after.parse()?) };
-                Ok(Self::Rows { after, until: until.parse()? })
+        let rest: Vec<&str> = rest.split(',').collect();
+        let number = |text: &str| text.parse::<u64>().map_err(|_| bad);
+        match (what, &rest[..]) {
+            ("events", [after, until]) => Ok(Self::Events {
+                after: Position::new(number(after)?),
+                until: Position::new(number(until)?),
+            }),
+            ("rows", [key, at, item, until]) => {
+                let after = if key.is_empty() {
+                    None
+                } else {
+                    Some((key.parse().map_err(|_| bad)?, Timestamp::from_secs(number(at)?), item.parse()?))
+                };
+                Ok(Self::Rows { after, until: until.parse().map_err(|_| bad)? })
             }
             _ => Err(bad),
         }
@@ -156,15 +171,18 @@ pub async fn rebuild_index(
     parts: usize,
     watch: &mut (dyn FnMut(RebuildProgress) + Send),
 ) -> Result<RebuildProgress, StoreError> {
-    begin(store, parts).await?;
+    begin_rebuild(store, parts).await?;
     let mut progress = RebuildProgress::default();
     loop {
-        let left = store.documents(LEFT, None, LISTED).await?;
+        let mut left = store.documents(LEFT, None, LISTED).await?;
         progress.left = left.len();
         watch(progress);
         if left.is_empty() {
             return Ok(progress);
         }
+        // Each begins somewhere else, so that nodes do not meet before most is done.
+        let begin = RandomState::new().build_hasher().finish() as usize % left.len();
+        left.rotate_left(begin);
         let shared = Mutex::new((progress, &mut *watch));
         let tell = |done: &Rebuilt| {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,6 +209,9 @@ async fn hand(
     while let Some(Document { name, value, version, .. }) = next() {
         let text = String::from_utf8_lossy(&value);
         let mut part = text.parse::<IndexPart>().map_err(|error| StoreError::Damaged(error.to_string()))?;
+        // Whoever sets it anew has it; the others pass over what they have listed under an older version.
+        let mine = Write::set(&*name, Expected::Version(version), value.clone());
+        let Written::Done(version) = store.write(vec![mine]).await? else { continue };
         let mut expected = Expected::Version(version);
         loop {
             let done = store.rebuild(&part, STEP).await?;
@@ -212,9 +233,12 @@ async fn hand(
     Ok(())
 }
 
-/// Keeps what is to be done, unless a run has left something.
-async fn begin(store: &dyn Store, parts: usize) -> Result<(), StoreError> {
-    if !store.documents(LEFT, None, 1).await?.is_empty() {
+/// Keeps what is to be done for [`rebuild_index`], here or on another node, unless a run has left something.
+///
+/// # Errors
+/// Those of the store.
+pub async fn begin_rebuild(store: &dyn Store, parts: usize) -> Result<(), StoreError> {
+    if rebuild_left(store).await? > 0 {
         return Ok(());
     }
     let parts = IndexPart::split(store.head().await?, parts.min(LISTED / 2 - 1));
@@ -226,6 +250,14 @@ async fn begin(store: &dyn Store, parts: usize) -> Result<(), StoreError> {
     store.write(writes.collect()).await.map(drop)
 }
 
+/// How many parts of a rebuild are not done.
+///
+/// # Errors
+/// Those of the store.
+pub async fn rebuild_left(store: &dyn Store) -> Result<usize, StoreError> {
+    Ok(store.documents(LEFT, None, LISTED).await?.len())
+}
+
 /// What was read of a stretch of positions, all of one state of the store.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -233,10 +265,8 @@ pub(crate) struct Seen {
     pub(crate) events: Vec<(Position, Event)>,
     /// Whom the store says that they name, in order.
     pub(crate) names: Vec<(Position, i64, Key)>,
-    /// The rows that its messages have to have.
-    pub(crate) wanted: Vec<MentionRow>,
-    /// The rows that they have.
-    pub(crate) stored: Vec<MentionRow>,
+    /// The messages that have to have rows, once for each, and whether the row is there and right.
+    pub(crate) rows: Vec<(EventId, bool)>,
 }
 
 /// What has to be made again.
@@ -249,7 +279,7 @@ pub(crate) struct Repairs {
 }
 
 impl Seen {
-    pub(crate) fn repairs(mut self) -> Repairs {
+    pub(crate) fn repairs(self) -> Repairs {
         let said = self.events.iter().flat_map(|(position, event)| {
             facts::names(event).into_iter().map(|(how, key)| (*position, how.number(), key))
         });
@@ -260,34 +290,8 @@ impl Seen {
             let (said, kept) = (BTreeSet::from_iter(said), BTreeSet::from_iter(self.names));
             names.extend(said.symmetric_difference(&kept).map(|(position, ..)| *position));
         }
-        let by_place = |row: &MentionRow| (row.item, row.recipient);
-        self.wanted.sort_unstable_by_key(by_place);
-        self.stored.sort_unstable_by_key(by_place);
-        let mut items = BTreeSet::new();
-        let (mut wanted, mut stored) = (self.wanted.iter().peekable(), self.stored.iter().peekable());
-        loop {
-            match (wanted.peek(), stored.peek()) {
-                (None, None) => return Repairs { names, items },
-                (Some(one), Some(other)) if one == other => {
-                    wanted.next();
-                    stored.next();
-                }
-                (Some(one), Some(other)) if by_place(one) == by_place(other) => {
-                    items.insert(one.item);
-                    wanted.next();
-                    stored.next();
-                }
-                (Some(one), other) if other.is_none_or(|other| by_place(one) < by_place(other)) => {
-                    items.insert(one.item);
-                    wanted.next();
-                }
-                (_, Some(other)) => {
-                    items.insert(other.item);
-                    stored.next();
-                }
-                (Some(_), None) => unreachable!("what is wanted and not stored was looked at"),
-            }
-        }
+        let wrong = self.rows.into_iter().filter(|(_, is_right)| !is_right);
+        Repairs { names, items: wrong.map(|(item, _)| item).collect() }
     }
 }
 
@@ -299,13 +303,14 @@ impl Repairs {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventId, IndexPart, Position};
+    use super::{EventId, IndexPart, Key, Position, Timestamp};
 
     #[test]
     fn parts_cover_everything_once() {
         for (head, parts) in [(0, 1), (1, 4), (10, 3), (1000, 7), (u64::MAX, 64)] {
             let split = IndexPart::split(Position::new(head), parts);
-            let (mut at, mut id, mut references) = (Position::START, None, 0);
+            let (mut at, mut key, mut references) = (Position::START, None, 0);
+            let end = |key: Key| (key, Timestamp::default(), EventId::from_bytes([0xff; 32]));
             for part in &split {
                 match part {
                     IndexPart::Events { after, until } => {
@@ -313,14 +318,14 @@ mod tests {
                         at = *until;
                     }
                     IndexPart::Rows { after, until } => {
-                        assert!(*after == id && *after < Some(*until), "{split:?}");
-                        id = Some(*until);
+                        assert!(*after == key.map(end) && key < Some(*until), "{split:?}");
+                        key = Some(*until);
                     }
                     IndexPart::References { after } => references += usize::from(after.is_none()),
                 }
             }
-            let last = Some(EventId::from_bytes([0xff; 32]));
-            assert_eq!((at.get(), id, references), (head, last, 1), "{split:?}");
+            let last = Some(Key::from_bytes([0xff; 32]));
+            assert_eq!((at.get(), key, references), (head, last, 1), "{split:?}");
         }
     }
 
@@ -337,7 +342,7 @@ mod tests {
         for part in IndexPart::split(Position::new(9), 3).into_iter().chain(more) {
             assert_eq!(part.to_string().parse(), Ok(part));
         }
-        for bad in ["", "events", "events,1", "events,a,1", "rows,,", "references,[]", "x,1,2"] {
+        for bad in ["", "events", "events,1", "events,a,1", "rows,,,,", "references,[]", "x,1,2"] {
             assert!(bad.parse::<IndexPart>().is_err(), "{bad}");
         }
     }

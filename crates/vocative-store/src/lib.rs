@@ -34,7 +34,7 @@ pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::{Filter, Matcher, Tried};
 pub use inbox::{InboxCursor, InboxPage, InboxQuery, InboxRow, MentionRow, Person, SessionRow, Source, Why};
-pub use index::{IndexPart, RebuildProgress, Rebuilt, rebuild_index};
+pub use index::{IndexPart, RebuildProgress, Rebuilt, RowPlace, begin_rebuild, rebuild_index, rebuild_left};
 pub use session::{
     AccountId, AccountName, Added, EntryId, Millis, Published, SessionId, SessionReference, Verdict,
 };

@@ -3,8 +3,7 @@
 //! A batch is one call of one function, so that locks are held by the server alone and never wait for
 //! a node. Reads are single statements on a small pool of connections.
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use tokio_postgres::{Config, NoTls};
+use deadpool_postgres::ClientWrapper;
 use vocative::Key;
 
 use crate::channel::{Channel, Member, Reader, Roles};
@@ -23,6 +22,7 @@ use crate::value::{ChannelId, EventId, Position, Timestamp};
 
 mod batch;
 mod call;
+mod connections;
 mod documents;
 mod export;
 mod failure;
@@ -37,7 +37,8 @@ mod writer;
 
 pub use password::{Passwords, names_password};
 
-use failure::{failed, no_connection};
+use connections::{ANSWER, Asked, Connections, UPKEEP};
+use failure::failed;
 use writer::Appender;
 
 /// Connections of one node.
@@ -45,7 +46,7 @@ const CONNECTIONS: usize = 16;
 
 /// A store in a PostgreSQL database.
 pub struct Postgres {
-    pool: Pool,
+    connections: Connections,
     writer: Writer<Appender>,
 }
 
@@ -66,11 +67,16 @@ impl Postgres {
     /// # Errors
     /// Those of [`Postgres::open`].
     pub async fn open_with(url: &str, passwords: &Passwords) -> Result<Self, StoreError> {
-        let pool = pool(url, passwords, CONNECTIONS)?;
-        schema::migrate(&mut *pool.get().await.map_err(|error| no_connection(&error))?).await?;
-        let (writer, work) = Writer::new(Appender(pool.clone()));
+        let connections = Connections::new(url, passwords, CONNECTIONS)?;
+        // It may have to wait for another node that does the same.
+        connections.ask(UPKEEP, |db| Box::pin(schema::migrate(db))).await?;
+        Ok(Self::on(connections))
+    }
+
+    fn on(connections: Connections) -> Self {
+        let (writer, work) = Writer::new(Appender(connections.clone()));
         tokio::spawn(work);
-        Ok(Self { writer, pool })
+        Self { connections, writer }
     }
 
     /// What the store holds now, to be read only, while nodes go on writing. For exports and checks.
@@ -80,30 +86,30 @@ impl Postgres {
     pub async fn snapshot(url: &str, passwords: &Passwords) -> Result<Self, StoreError> {
         drop(Self::open_with(url, passwords).await?);
         // Every statement goes through one connection, and that stays in one transaction.
-        let pool = pool(url, passwords, 1)?;
-        let connection = pool.get().await.map_err(|error| no_connection(&error))?;
+        let connections = Connections::new(url, passwords, 1)?;
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT position FROM head";
-        connection.batch_execute(begin).await.map_err(|error| failed(&error))?;
-        drop(connection);
-        let (writer, work) = Writer::new(Appender(pool.clone()));
-        tokio::spawn(work);
-        Ok(Self { writer, pool })
+        let begun = connections.ask(ANSWER, |db| {
+            Box::pin(async move { db.batch_execute(begin).await.map_err(|error| failed(&error)) })
+        });
+        begun.await?;
+        Ok(Self::on(connections))
     }
 
-    async fn connection(&self) -> Result<deadpool_postgres::Client, StoreError> {
-        self.pool.get().await.map_err(|error| no_connection(&error))
+    /// Asks for something that somebody waits for.
+    async fn ask<T>(
+        &self,
+        ask: impl for<'c> FnOnce(&'c mut ClientWrapper) -> Asked<'c, T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.connections.ask(ANSWER, ask).await
     }
-}
 
-fn pool(url: &str, passwords: &Passwords, connections: usize) -> Result<Pool, StoreError> {
-    // What is wrong with an address may be its password, so nothing of it is repeated.
-    let unreadable = |_| StoreError::Unavailable("the address of the database is malformed".to_owned());
-    let mut config: Config = url.parse().map_err(unreadable)?;
-    passwords.fill(&mut config);
-    let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_config(config, NoTls, manager_config);
-    let pool = Pool::builder(manager).max_size(connections).runtime(Runtime::Tokio1).build();
-    pool.map_err(|error| StoreError::Unavailable(error.to_string()))
+    /// Asks for something that may take long.
+    async fn upkeep<T>(
+        &self,
+        ask: impl for<'c> FnOnce(&'c mut ClientWrapper) -> Asked<'c, T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.connections.ask(UPKEEP, ask).await
+    }
 }
 
 impl Store for Postgres {
@@ -121,7 +127,7 @@ impl Store for Postgres {
         let query = sql::query(Dialect::Postgres, reader, filter);
         Box::pin(async move {
             match query {
-                Some(sql) => read::events(&*self.connection().await?, &sql).await,
+                Some(sql) => self.ask(move |db| Box::pin(async move { read::events(db, &sql).await })).await,
                 None => Ok(Vec::new()),
             }
         })
@@ -131,7 +137,7 @@ impl Store for Postgres {
         let query = sql::find(Dialect::Postgres, reader, filter);
         Box::pin(async move {
             match query {
-                Some(sql) => read::found(&*self.connection().await?, &sql).await,
+                Some(sql) => self.ask(move |db| Box::pin(async move { read::found(db, &sql).await })).await,
                 None => Ok(Vec::new()),
             }
         })
@@ -141,112 +147,117 @@ impl Store for Postgres {
         let query = sql::count(Dialect::Postgres, reader, filters);
         Box::pin(async move {
             match query {
-                Some(sql) => read::count(&*self.connection().await?, &sql).await,
+                Some(sql) => self.ask(move |db| Box::pin(async move { read::count(db, &sql).await })).await,
                 None => Ok(0),
             }
         })
     }
 
     fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>> {
-        Box::pin(async move { read::events_after(&*self.connection().await?, position, limit).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::events_after(db, position, limit).await })))
     }
 
     fn head(&self) -> Answer<'_, Position> {
-        Box::pin(async { read::head(&*self.connection().await?).await })
+        Box::pin(self.ask(|db| Box::pin(async move { read::head(db).await })))
     }
 
     fn channel(&self, id: &ChannelId) -> Answer<'_, Option<Channel>> {
         let id = id.clone();
-        Box::pin(async move { read::channel(&*self.connection().await?, &id).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::channel(db, &id).await })))
     }
 
     fn channels_of(&self, key: Key) -> Answer<'_, Vec<Channel>> {
-        Box::pin(async move { read::channels_of(&*self.connection().await?, key).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::channels_of(db, key).await })))
     }
 
     fn members(&self, channel: &ChannelId) -> Answer<'_, Vec<Member>> {
         let channel = channel.clone();
-        Box::pin(async move { read::members(&*self.connection().await?, &channel).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::members(db, &channel).await })))
     }
 
     fn roles(&self, channel: &ChannelId, key: Key) -> Answer<'_, Option<Roles>> {
         let channel = channel.clone();
-        Box::pin(async move { read::roles(&*self.connection().await?, &channel, key).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::roles(db, &channel, key).await })))
     }
 
     fn may_read(&self, reader: &Reader, channel: &ChannelId) -> Answer<'_, bool> {
         let query = sql::may_read(Dialect::Postgres, reader, channel);
-        Box::pin(async move { Ok(read::count(&*self.connection().await?, &query).await? > 0) })
+        let count = self.ask(move |db| Box::pin(async move { read::count(db, &query).await }));
+        Box::pin(async { Ok(count.await? > 0) })
     }
 
     fn add_references(&self, publisher: &AccountId, references: Vec<SessionReference>) -> Answer<'_, Added> {
         let publisher = publisher.clone();
-        Box::pin(async move { sessions::add(&*self.connection().await?, &publisher, references).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { sessions::add(db, &publisher, references).await })))
     }
 
     fn withdraw_references(&self, publisher: &AccountId, session: &SessionId) -> Answer<'_, usize> {
         let (publisher, session) = (publisher.clone(), session.clone());
-        Box::pin(async move { sessions::withdraw(&*self.connection().await?, &publisher, &session).await })
+        Box::pin(
+            self.ask(move |db| Box::pin(async move { sessions::withdraw(db, &publisher, &session).await })),
+        )
     }
 
     fn set_verdict(&self, session: &SessionId, entry: &EntryId, verdict: Option<Verdict>) -> Answer<'_, ()> {
         let (session, entry) = (session.clone(), entry.clone());
-        Box::pin(async move {
-            sessions::set_verdict(&*self.connection().await?, &session, &entry, verdict.as_ref()).await
-        })
+        Box::pin(self.ask(move |db| {
+            Box::pin(async move { sessions::set_verdict(db, &session, &entry, verdict.as_ref()).await })
+        }))
     }
 
     fn inbox(&self, query: &InboxQuery) -> Answer<'_, InboxPage> {
         let query = query.clone();
-        Box::pin(async move { inbox::page(&*self.connection().await?, &query).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { inbox::page(db, &query).await })))
     }
 
     fn setting(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {
         let name = name.to_owned();
-        Box::pin(async move { read::setting(&*self.connection().await?, &name).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { read::setting(db, &name).await })))
     }
 
     fn set_once(&self, name: &str, value: &[u8]) -> Answer<'_, Vec<u8>> {
         let setting = Setting { name: name.to_owned(), value: value.to_vec() };
-        Box::pin(async move { call::set_once(&*self.connection().await?, &setting).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { call::set_once(db, &setting).await })))
     }
 
     fn document(&self, name: &str) -> Answer<'_, Option<Document>> {
         let name = name.to_owned();
-        Box::pin(async move { documents::get(&*self.connection().await?, &name).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { documents::get(db, &name).await })))
     }
 
     fn documents(&self, prefix: &str, after: Option<&str>, limit: usize) -> Answer<'_, Vec<Document>> {
         let sql = sql::documents(Dialect::Postgres, prefix, after, limit);
-        Box::pin(async move { documents::list(&*self.connection().await?, &sql).await })
+        Box::pin(self.ask(move |db| Box::pin(async move { documents::list(db, &sql).await })))
     }
 
     fn write(&self, writes: Vec<Write>) -> Answer<'_, Written> {
         Box::pin(async move {
             Write::check_names(&writes)?;
-            documents::write(&*self.connection().await?, &writes).await
+            self.ask(move |db| Box::pin(async move { documents::write(db, &writes).await })).await
         })
     }
 
     fn forget_expired(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Box::pin(async move { documents::forget_expired(&*self.connection().await?, before, limit).await })
+        Box::pin(
+            self.ask(move |db| Box::pin(async move { documents::forget_expired(db, before, limit).await })),
+        )
     }
 
     fn rebuild(&self, part: &IndexPart, limit: usize) -> Answer<'_, Rebuilt> {
         let part = part.clone();
-        Box::pin(async move { index::rebuild(&mut *self.connection().await?, &part, limit).await })
+        Box::pin(self.upkeep(move |db| Box::pin(async move { index::rebuild(db, &part, limit).await })))
     }
 
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {
         let cursor = cursor.clone();
-        Box::pin(async move { export::page(&*self.connection().await?, &cursor, limit).await })
+        Box::pin(self.upkeep(move |db| Box::pin(async move { export::page(db, &cursor, limit).await })))
     }
 
     fn import(&self, records: Vec<Record>, head: Position) -> Answer<'_, ()> {
-        Box::pin(async move { call::import(&*self.connection().await?, records, head).await })
+        Box::pin(self.upkeep(move |db| Box::pin(async move { call::import(db, records, head).await })))
     }
 
     fn check(&self) -> Answer<'_, Vec<String>> {
-        Box::pin(async { read::problems(&*self.connection().await?).await })
+        Box::pin(self.upkeep(|db| Box::pin(async move { read::problems(db).await })))
     }
 }

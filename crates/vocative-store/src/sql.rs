@@ -15,9 +15,9 @@ mod readable;
 use disputes::unsettled;
 pub(crate) use disputes::{REFERENCE, marks, settle};
 pub(crate) use documents::documents;
-pub(crate) use inbox::{messages, sessions};
+pub(crate) use inbox::{mentions_after, messages, sessions};
 pub(crate) use matching::{count, find, query};
-pub(crate) use readable::{may_read, readable};
+pub(crate) use readable::{may_read, readable_joined};
 
 /// Columns of an event, in the order in which both backends read them.
 pub(crate) const EVENT: &str =
@@ -34,24 +34,46 @@ pub(crate) const DOCUMENT: &str = "d.name, d.value, d.version, d.expires_at";
 pub(crate) const ROW: &str = "r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why, r.retracted, \
      r.deleted";
 
-/// Makes the mention rows of the messages in `touched` from events and names.
-pub(crate) const MENTION_ROWS: &str = include_str!("sql/mention_rows.sql");
+/// Columns of an event that is kept in `gone` when it is replaced or deleted, with its channel.
+pub(crate) const GONE: &str = "position, id, key, created_at, kind, tags, content, sig, channel";
 
-/// What they are written with; without it they are only read.
-const INTO_MENTIONS: &str =
-    "INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)";
+/// How long what is gone is kept for nodes that have not delivered it yet, in seconds. They look each second.
+pub(crate) const GONE_FOR: i64 = 60;
 
-/// The mention rows that messages have to have, by the columns of [`ROW`]: the rule, for all messages of a
-/// stretch of events instead of those in `touched`.
-pub(crate) fn wanted_rows(stretch: &str) -> String {
-    const TOUCHED: &str = "touched(id) AS ({touched}),\n";
-    const FROM_TOUCHED: &str = "FROM touched t JOIN events e ON e.id = t.id\n    WHERE ";
-    let cut = |text: &'static str, at| text.split_once(at).expect("the rule is written with it");
-    let (with, rest) = cut(MENTION_ROWS, TOUCHED);
-    let (message, rest) = cut(rest, FROM_TOUCHED);
-    let (rule, select) = cut(rest, INTO_MENTIONS);
-    format!("{with}{message}FROM events e WHERE {stretch} AND {rule}{select}")
+/// The events after the position `$1` as they were committed, those that are gone meanwhile among them.
+/// SQLite takes `$1` for a name, and binds it in its turn.
+pub(crate) fn committed_after() -> String {
+    format!(
+        "SELECT {GONE}, deleted FROM events WHERE position > $1 AND deleted = 0 \
+         UNION ALL SELECT {GONE}, CAST(0 AS bigint) FROM gone WHERE position > $1"
+    )
 }
+
+/// Makes the mention rows of the messages that the query `touched` yields, from events and names.
+pub(crate) fn mention_rows(insert: &str, touched: &str) -> String {
+    include_str!("sql/mention_rows.sql").replace("{insert}", insert).replace("{touched}", touched)
+}
+
+/// The mention rows that the messages which the query `touched` yields have to have, by the columns of
+/// [`ROW`].
+pub(crate) fn wanted_of(touched: &str) -> String {
+    mention_rows("", touched).replace(INTO_MENTIONS, "")
+}
+
+/// The same of all messages among the events `e` for which a condition holds.
+pub(crate) fn wanted_rows(stretch: &str) -> String {
+    let cut = |text: String, part: &str, other: &str| {
+        assert!(text.contains(part), "the rule is written with it");
+        text.replace(part, other)
+    };
+    let rule = cut(wanted_of("{touched}"), "touched(id) AS ({touched}),\n", "");
+    let stretch = format!("FROM events e WHERE {stretch} AND ");
+    cut(rule, "FROM touched t JOIN events e ON e.id = t.id\n    WHERE ", &stretch)
+}
+
+/// The rule ends with this, and without it only reads.
+const INTO_MENTIONS: &str =
+    " INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)";
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +191,7 @@ const CHECKS: [(&str, &str); 7] = [
         "messages without a mention row",
         "SELECT COUNT(*) FROM events e JOIN names n ON n.event = e.position WHERE n.how = 1 \
          AND n.key <> e.key AND e.kind IN (9, 40002, 45001, 45003) AND NOT EXISTS \
-         (SELECT 1 FROM mentions r WHERE r.item = e.id AND r.recipient = n.key)",
+         (SELECT 1 FROM mentions r WHERE r.recipient = n.key AND r.at = e.created_at AND r.item = e.id)",
     ),
     (
         "documents of a version that was not given out",
@@ -186,4 +208,16 @@ pub(crate) fn checks() -> Vec<(&'static str, String)> {
     let mut checks: Vec<_> = CHECKS.iter().map(|(name, sql)| (*name, (*sql).to_owned())).collect();
     checks.push(("references whose dispute is not what others say", unsettled()));
     checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{wanted_of, wanted_rows};
+
+    #[test]
+    fn the_rule_can_be_read_instead_of_written() {
+        for rule in [wanted_of("SELECT 1"), wanted_rows("e.position > 1")] {
+            assert!(rule.contains("SELECT r.recipient") && !rule.contains("INTO") && !rule.contains('{'));
+        }
+    }
 }

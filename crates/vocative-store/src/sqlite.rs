@@ -2,7 +2,7 @@
 //!
 //! A thread owns the only connection that writes and commits in groups; readers have connections of
 //! their own and see what is committed. The file is in WAL mode with `synchronous = FULL`, so a commit
-//! that returned survives the loss of power.
+//! that returned survives the loss of power; another thread copies the log into the file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ mod documents;
 mod export;
 mod inbox;
 mod index;
+mod log;
 mod pool;
 mod read;
 mod row;
@@ -61,7 +62,7 @@ impl Sqlite {
         let lock = lock(&path)?;
         let mut connection = pool::connect(&path)?;
         schema::migrate(&mut connection)?;
-        let writer = Writer::start(connection)?;
+        let writer = Writer::start(connection, &path)?;
         Ok(Self { writer: Some(writer), readers: Pool::new(path), _lock: Some(lock) })
     }
 

@@ -101,7 +101,7 @@ pub enum ExportCursor {
     /// Among the references to sessions.
     References(Option<(SessionId, EntryId, AccountName, AccountId)>),
     /// Among the mention rows, which an import does not take: it makes them from the events.
-    Mentions(Option<(Key, EventId)>),
+    Mentions(Option<(Key, Timestamp, EventId)>),
 }
 
 impl ExportCursor {
@@ -168,8 +168,9 @@ pub trait Store: Send + Sync + 'static {
     /// How many events at least one of the filters asks for, exactly (NIP-45).
     fn count(&self, reader: &Reader, filters: &[Filter]) -> Answer<'_, u64>;
 
-    /// The events committed after a position, in the order of commits (section 1, Delivery). Replaced
-    /// and deleted ones are left out. Going on from the last position misses none.
+    /// The events committed after a position, in the order of commits (section 1, Delivery). Those that
+    /// have been replaced or deleted meanwhile are there for a minute more, as they were: so whoever goes
+    /// on from the last position within that time misses none.
     fn events_after(&self, position: Position, limit: usize) -> Answer<'_, Vec<Placed>>;
 
     /// The last position that is taken.
@@ -266,7 +267,7 @@ impl ExportCursor {
                 let SessionReference { session, entry, recipient, .. } = reference.clone();
                 Some(Self::References(Some((session, entry, recipient, publisher.clone()))))
             }
-            (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.item)))),
+            (Some(Record::Mention(row)), _) => Some(Self::Mentions(Some((row.recipient, row.at, row.item)))),
             (None, Self::Events(_)) => Some(Self::Channels(None)),
             (None, Self::Channels(_)) => Some(Self::Members(None)),
             (None, Self::Members(_)) => Some(Self::Settings(None)),

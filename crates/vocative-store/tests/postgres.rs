@@ -71,7 +71,7 @@ mod nodes {
         }
         append_stored(&*place.open().await, &event(1, 9, 1, &[], "")).await;
         server::execute(&address, "INSERT INTO schema_version VALUES (99)").await;
-        let newer = StoreError::NewerSchema { found: 99, known: 3 };
+        let newer = StoreError::NewerSchema { found: 99, known: 4 };
         assert_eq!(Postgres::open(&address).await.err(), Some(newer));
     }
 
@@ -101,6 +101,62 @@ mod nodes {
         assert_eq!(Postgres::open(&url).await.err(), None);
         let opened = Postgres::open("postgres://postgres@127.0.0.1:1/none").await;
         assert_eq!(opened.err().map(|error| error.code()), Some("unavailable"));
+    }
+
+    /// A hung server keeps its connections and says nothing.
+    #[tokio::test]
+    async fn a_server_that_hangs_is_told_and_waited_for_no_longer() {
+        struct Hung<'s>(&'s server::Server);
+        impl Drop for Hung<'_> {
+            fn drop(&mut self) {
+                self.0.signal("CONT");
+            }
+        }
+        let server = server::Server::start(&[]);
+        let url = server.url("postgres");
+        let store = Postgres::open(&url).await.expect("a store");
+        append_stored(&store, &event(1, 9, 1, &[h("c"), p(2)], "before")).await;
+        let next = event(1, 9, 2, &[h("c"), p(2)], "after");
+        let hung = Hung(&server);
+        server.signal("STOP");
+        // The clock jumps to the next thing that is waited for, and that is never the server.
+        tokio::time::pause();
+        let begun = tokio::time::Instant::now();
+        let (read, written) = tokio::join!(store.head(), store.append(vec![next.clone().into()]));
+        let silent = StoreError::Unavailable("the database does not answer".to_owned());
+        assert_eq!((read, written), (Err(silent.clone()), Err(silent.clone())));
+        assert_eq!(
+            store.channels_of(event(1, 9, 1, &[], "").key).await,
+            Err(silent.clone()),
+            "on a new connection too"
+        );
+        assert_eq!(Postgres::open(&url).await.err(), Some(silent));
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+        tokio::time::resume();
+        drop(hung);
+        // What was given while it hung is stored or not; given again it is stored once.
+        let mut again = store.append(vec![next.clone().into()]).await;
+        while again.is_err() {
+            again = store.append(vec![next.clone().into()]).await;
+        }
+        let all = vocative_store::Filter::default();
+        assert_eq!(store.count(&Reader::Server, &[all]).await, Ok(2));
+        assert_eq!(store.check().await, Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn functions_of_another_build_are_made_again() {
+        let place = OnServer::fresh().await;
+        drop(place.open().await);
+        place
+            .run(
+                "CREATE OR REPLACE FUNCTION vocative_edited(a_agent bytea) RETURNS SETOF bytea \
+                 LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'of another build'; END $$; \
+                 UPDATE schema_functions SET digest = ''",
+            )
+            .await;
+        let store = place.open().await;
+        append_stored(&*store, &event(1, 10_100, 1, &[p(2)], "")).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

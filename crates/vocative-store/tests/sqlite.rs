@@ -66,6 +66,36 @@ mod file {
         assert_eq!(Sqlite::open(place.path()).err(), None, "it is free at once");
     }
 
+    /// The log is copied into the file beside the writer, and begins anew, however much is written; after
+    /// somebody has read in it for long, too.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_log_stays_short() {
+        const MIB: u64 = 1 << 20;
+        let place = InFile::fresh().await;
+        let store = place.open().await;
+        let log = place.path().with_extension("db-wal");
+        let length = || std::fs::metadata(&log).expect("a log").len() / MIB;
+        let text = " ".repeat(60_000);
+        let write = async |from: u64, mebibytes: u64| {
+            let mut batch = (from..from + mebibytes * 17).map(|n| event(1, 9, n, &[], &text).into());
+            loop {
+                let some: Vec<_> = batch.by_ref().take(64).collect();
+                if some.is_empty() {
+                    break;
+                }
+                store.append(some).await.expect("works");
+            }
+        };
+        write(0, 250).await;
+        assert!(length() < 200, "{} MiB after 250 MiB of events", length());
+        let reading = Sqlite::snapshot(place.path()).expect("a store");
+        write(10_000, 300).await;
+        assert!(length() > 290, "a reader of what was keeps the log");
+        drop(reading);
+        write(20_000, 100).await;
+        assert!(length() < 200, "{} MiB after the reader has gone", length());
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_backup_is_made_online_and_restored() {
         let place = InFile::fresh().await;
@@ -104,7 +134,7 @@ mod file {
         drop(place.open().await);
         let db = rusqlite::Connection::open(place.path()).expect("a store");
         db.execute("INSERT INTO schema_version VALUES (99)", []).expect("a version");
-        let newer = StoreError::NewerSchema { found: 99, known: 3 };
+        let newer = StoreError::NewerSchema { found: 99, known: 4 };
         assert_eq!(Sqlite::open(place.path()).err(), Some(newer));
     }
 }

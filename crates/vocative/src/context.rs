@@ -9,7 +9,8 @@ use memchr::memmem;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
-use crate::chars::{Class, class, is_space, is_unspaced, is_wide_punctuation};
+use crate::chars::{Class, class, is_line_end, is_space, is_unspaced, is_wide_punctuation};
+use crate::offset::Span;
 
 /// The context of a character (G-17), the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -60,6 +61,22 @@ impl Contexts {
         Self::default()
     }
 
+    /// The contexts that an editor knows by itself, for the plain text of one of its blocks (G-20).
+    /// Of ranges that overlap the first context of G-17 counts; what no range holds is prose.
+    pub fn of_ranges(ranges: impl IntoIterator<Item = (Span, Context)>) -> Self {
+        let mut found = Found::default();
+        for (span, context) in ranges {
+            match context {
+                Context::Code => found.code.push(span.bytes()),
+                Context::Hidden => found.hidden.push(span.bytes()),
+                Context::Link => found.link.push(span.bytes()),
+                Context::Quote => found.quote.push(span.bytes()),
+                Context::Prose => {}
+            }
+        }
+        Self { segments: found.into_segments() }
+    }
+
     /// The context of the character at the byte `at`.
     pub fn at(&self, at: usize) -> Context {
         let after = self.segments.partition_point(|segment| segment.end <= at);
@@ -80,6 +97,25 @@ impl Contexts {
     pub fn ranges(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Context)> + '_ {
         self.segments.iter().map(|segment| (segment.start..segment.end, segment.context))
     }
+}
+
+/// Whether a text can hold neither code nor links nor definitions, so that in it a [plain
+/// line](is_plain_line) may be read by itself, for an editor that reads only what has changed.
+pub fn reads_by_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b'`', b'[', b'<', bytes).is_none()
+        && memchr::memchr2(b'\t', b'\r', bytes).is_none()
+        && memmem::find(bytes, b"    ").is_none()
+        && memmem::find(bytes, b"~~~").is_none()
+}
+
+/// Whether CommonMark makes of a line nothing but a line of a paragraph: it begins with a letter or `@`.
+///
+/// In a text that [reads by line](reads_by_line), one such line in the place of another changes no context
+/// outside, and has itself those that it has alone.
+pub fn is_plain_line(line: &str) -> bool {
+    let begins = line.chars().next().is_some_and(|c| c == '@' || c.is_alphabetic());
+    begins && !line.contains(is_line_end) && reads_by_line(line)
 }
 
 /// Whether CommonMark can make nothing but prose of a text.
@@ -338,6 +374,51 @@ mod tests {
             Context::Prose => '.',
         };
         text.char_indices().map(|(at, c)| if matches!(c, '\n' | '\r') { '|' } else { letter(at) }).collect()
+    }
+
+    /// The law of [`is_plain_line`], over all short texts of lines that differ in what they begin.
+    #[test]
+    fn a_plain_line_is_read_by_itself() {
+        let others =
+            ["", "> q", "- l", "1. n", "2. > x", "> - d", "  # h", "---", "> ", "www.a.b/c", "*e", "   > z"];
+        let plain =
+            ["a", "@Ada, hi", "see www.x.y now", "www.a", "a > b", "a *b", "a - # x&amp;", "a\\", "a: //x"];
+        for before in others {
+            for (middle, after) in others.iter().flat_map(|middle| others.map(|after| (middle, after))) {
+                let around = |line: &str| format!("{before}\n{middle}\n{line}\n{after}");
+                assert!(reads_by_line(&around("a")));
+                let start = before.len() + middle.len() + 2;
+                let parts = |line: &str| {
+                    let (text, end) = (around(line), start + line.len());
+                    let contexts = Contexts::of(&text);
+                    let letters: Vec<Context> = (0..text.len()).map(|at| contexts.at(at)).collect();
+                    (letters[..start].to_vec(), letters[start..end].to_vec(), letters[end..].to_vec())
+                };
+                let (head, _, tail) = parts("a");
+                for line in plain {
+                    assert!(is_plain_line(line));
+                    let alone = Contexts::of(line);
+                    let own: Vec<Context> = (0..line.len()).map(|at| alone.at(at)).collect();
+                    assert_eq!(parts(line), (head.clone(), own, tail.clone()), "{:?}", around(line));
+                }
+            }
+        }
+        for line in ["", " a", "1. a", "a    b", "a`", "a [b", "a <b", "> a", "-", "a\nb", "a\tb"] {
+            assert!(!is_plain_line(line), "{line}");
+        }
+        assert!(is_plain_line("été @Ada’s: *x*") && !reads_by_line("a `b`") && reads_by_line("> a\n- b"));
+    }
+
+    #[test]
+    fn an_editor_says_what_its_ranges_are() {
+        let whole = Span::at(0, 6);
+        let contexts = Contexts::of_ranges([
+            (whole, Context::Quote),
+            (Span::at(2, 4), Context::Code),
+            (whole, Context::Prose),
+        ]);
+        let found: Vec<_> = contexts.ranges().collect();
+        assert_eq!(found, [(0..2, Context::Quote), (2..4, Context::Code), (4..6, Context::Quote)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::draft::{Binding, Claim, Draft};
+use crate::explain::Diagnostic;
 use crate::form::form;
 use crate::history::{History, Opened, Profiles, identity_keys};
 use crate::id::{Id, Key};
@@ -45,6 +46,10 @@ pub struct Replacement<'r> {
     pub roster: &'r Roster,
     /// Who saves it.
     pub sender: Key,
+    /// Whether a typed name of a member reaches it; a caller may turn that off (E-7).
+    pub typed_names: bool,
+    /// Recipients named beside the text, whom it need not name (E-7).
+    pub explicit: &'r [Id],
 }
 
 /// What saving a replacement publishes.
@@ -56,6 +61,8 @@ pub struct Submission {
     pub notify: Vec<Key>,
     /// The bindings of the new body, to restore when a refusal comes back.
     pub refs: Vec<Binding>,
+    /// What the sender should be told about the names of the new body (D-7).
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Submission {
@@ -85,8 +92,10 @@ pub fn submit(original: Published<'_>, replacement: Replacement<'_>) -> Result<S
     let opened = history.open();
     let old_labels = OldLabels::new(&history, &opened.unresolved);
     let draft = compose(&opened, replacement.draft, &old_labels);
-    let reading = Scope::new(replacement.roster, &draft).read(replacement.body);
-    let extracted = reading.recipients()?;
+    let typed_names = replacement.typed_names;
+    let scope = Scope { roster: replacement.roster, draft: &draft, typed_names };
+    let reading = scope.read(replacement.body);
+    let extracted = reading.recipients()?.with_explicit(replacement.explicit);
 
     let refs = reading.refs();
     let is_unchanged =
@@ -107,8 +116,9 @@ pub fn submit(original: Published<'_>, replacement: Replacement<'_>) -> Result<S
     let references = keys(refs.iter().map(|binding| &binding.id))
         .chain(kept)
         .chain(notify.iter().copied())
-        .chain(keys(&extracted.references));
-    Ok(Submission { references: once(references), notify, refs })
+        .chain(keys(&extracted.references))
+        .chain(keys(replacement.explicit));
+    Ok(Submission { references: once(references), notify, refs, diagnostics: reading.diagnostics() })
 }
 
 fn keys<'i>(ids: impl IntoIterator<Item = &'i Id>) -> impl Iterator<Item = Key> {
@@ -239,10 +249,34 @@ pub fn counting<'e>(
     agent_owner: Option<Key>,
     edits: impl IntoIterator<Item = EditEvent<'e>>,
 ) -> Option<usize> {
+    allowed(author, agent_owner, edits).max_by_key(|(_, edit)| edit.rank()).map(|(at, _)| at)
+}
+
+/// The places of all edits that have counted or count, the one that counts last.
+pub fn versions<'e>(
+    author: Key,
+    agent_owner: Option<Key>,
+    edits: impl IntoIterator<Item = EditEvent<'e>>,
+) -> Vec<usize> {
+    let mut versions: Vec<_> = allowed(author, agent_owner, edits).collect();
+    versions.sort_by_key(|(_, edit)| edit.rank());
+    versions.into_iter().map(|(at, _)| at).collect()
+}
+
+fn allowed<'e>(
+    author: Key,
+    agent_owner: Option<Key>,
+    edits: impl IntoIterator<Item = EditEvent<'e>>,
+) -> impl Iterator<Item = (usize, EditEvent<'e>)> {
     let edits = edits.into_iter().enumerate();
-    let allowed = edits.filter(|(_, edit)| edit.author == author || Some(edit.author) == agent_owner);
-    let rank = |edit: &EditEvent<'e>| (edit.created_at, std::cmp::Reverse(edit.id));
-    allowed.max_by_key(|(_, edit)| rank(edit)).map(|(at, _)| at)
+    edits.filter(move |(_, edit)| edit.author == author || Some(edit.author) == agent_owner)
+}
+
+impl<'e> EditEvent<'e> {
+    /// Of two edits the one with the greater rank counts.
+    pub fn rank(&self) -> (u64, std::cmp::Reverse<&'e str>) {
+        (self.created_at, std::cmp::Reverse(self.id))
+    }
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub use known::{Known, Labels};
 pub use label::LabelError;
 pub use offset::{ByteOffset, Span, Utf16Map};
 pub use paste::{CheckId, PasteFences, PastedRecord};
-pub use reading::{Ambiguous, Occurrence, Place, Reading, Recipients, Scope};
+pub use reading::{Ambiguous, Occurrence, Place, Reading, Recipients, Scope, has_signs};
 pub use reserve::{reserve, reserve_all};
 pub use roster::{Member, Roster, RowId, Standing};
 pub use wire::{MentionTags, Tag, WireError};

@@ -35,6 +35,8 @@ pub enum PieceKind {
     HardBreak,
     /// A thematic break.
     Rule,
+    /// The range with this number, in the place of its text ([`structure_with`]).
+    Mention(usize),
 }
 
 /// A block or span that holds others.
@@ -79,6 +81,55 @@ pub fn structure(text: &str) -> Vec<Piece> {
     let lines = with_plain_line_ends(text);
     let events = Parser::new_ext(&lines, Options::empty()).into_offset_iter();
     events.map(|(event, range)| Piece { span: Span::at(range.start, range.end), kind: kind(event) }).collect()
+}
+
+/// The structure of a text with some of its ranges drawn as one: `mentions` are sorted and disjoint.
+///
+/// A range stands where its first character does, and its text is drawn nowhere else. What opens or
+/// closes inside it stays, so that the walk is properly nested whatever its marks are.
+pub fn structure_with(text: &str, mentions: &[Span]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut mentions = mentions.iter().enumerate().peekable();
+    for piece in structure(text) {
+        let PieceKind::Text(shown) = &piece.kind else {
+            pieces.push(piece);
+            continue;
+        };
+        // A piece that reads as it stands may be cut; an entity or an escape is drawn whole or not.
+        let is_literal = piece.span.of(text) == shown;
+        let mut from = piece.span.start.get();
+        let end = piece.span.end.get();
+        while let Some(&(number, mention)) = mentions.peek() {
+            let (start, stop) = (mention.start.get(), mention.end.get());
+            if stop <= from {
+                mentions.next();
+                continue;
+            }
+            if start >= end {
+                break;
+            }
+            if is_literal && from < start {
+                pieces.push(literal(text, from, start));
+            }
+            if start >= from {
+                pieces.push(Piece { span: *mention, kind: PieceKind::Mention(number) });
+            }
+            from = stop.min(end);
+            if stop > end {
+                break;
+            }
+        }
+        if from == piece.span.start.get() {
+            pieces.push(piece);
+        } else if is_literal && from < end {
+            pieces.push(literal(text, from, end));
+        }
+    }
+    pieces
+}
+
+fn literal(text: &str, from: usize, to: usize) -> Piece {
+    Piece { span: Span::at(from, to), kind: PieceKind::Text(text[from..to].to_owned()) }
 }
 
 fn kind(event: Event<'_>) -> PieceKind {
@@ -145,5 +196,45 @@ mod tests {
             })
             .collect();
         assert_eq!(shown, "[a <b>(c]</b> & d][<div>\nx\n</div>]");
+    }
+
+    /// The walk with the ranges between brackets drawn as one.
+    fn drawn(marked: &str) -> String {
+        let mut text = String::new();
+        let mut mentions = Vec::new();
+        for (number, part) in marked.split(['⟦', '⟧']).enumerate() {
+            let start = text.len();
+            text.push_str(part);
+            mentions.extend((number % 2 == 1).then(|| Span::at(start, text.len())));
+        }
+        let pieces = structure_with(&text, &mentions).into_iter();
+        let shown = pieces.map(|piece| match piece.kind {
+            PieceKind::Text(text) | PieceKind::Code(text) => text,
+            PieceKind::Open(_) => "[".into(),
+            PieceKind::Close => "]".into(),
+            PieceKind::SoftBreak => "|".into(),
+            PieceKind::HardBreak => "‖".into(),
+            PieceKind::Rule => "—".into(),
+            PieceKind::Mention(number) => format!("<{number}>"),
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn mentions_stand_where_their_text_stood() {
+        for (marked, expected) in [
+            ("hi ⟦@Ada⟧, and ⟦@Bo⟧", "[hi <0>, and <1>]"),
+            ("⟦@Ada⟧⟦@Bo⟧", "[<0><1>]"),
+            ("**⟦@Ada⟧** x", "[[<0>] x]"),
+            // Marks inside a name stay balanced, and its text is drawn once.
+            ("⟦@A *b* c⟧ d", "[<0>[] d]"),
+            ("⟦@A *b⟧ c* d", "[<0>[ c] d]"),
+            // Text that does not read as it stands.
+            ("⟦@A\\_b⟧\\_c", "[<0>_c]"),
+            ("⟦@R&amp;D⟧ &amp; x", "[<0> & x]"),
+            ("> ⟦@Ada⟧\nb", "[[<0>|b]]"),
+        ] {
+            assert_eq!(drawn(marked), expected, "{marked}");
+        }
     }
 }

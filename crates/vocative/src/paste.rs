@@ -33,6 +33,20 @@ pub struct PastedRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CheckId(u64);
 
+impl CheckId {
+    /// The check as a number, to carry it over a border.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl From<u64> for CheckId {
+    /// The check that has this number; where none has, every answer to it changes nothing.
+    fn from(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// The paste fences of one composer.
 #[derive(Clone, Debug, Default)]
 pub struct PasteFences {
@@ -186,6 +200,16 @@ impl PasteFences {
     pub fn open(&self) -> impl Iterator<Item = (CheckId, &PastedRecord)> {
         let open = self.checks.iter().filter(|check| check.state == State::Open);
         open.map(|check| (check.id, &check.record))
+    }
+
+    /// Whether some paste is remembered, so that edits must be told to [`PasteFences::edited`].
+    pub fn is_tracking(&self) -> bool {
+        self.checks.iter().any(|check| !check.ranges.is_empty())
+    }
+
+    /// Whether the text of a check still stands where it was pasted.
+    pub fn has_range(&self, check: CheckId) -> bool {
+        self.checks.iter().any(|other| other.id == check && !other.ranges.is_empty())
     }
 
     /// The answer to a check. Writes and returns the binding if all fences let it (P-9); `text` is
@@ -380,6 +404,18 @@ mod tests {
         let tracked: Vec<usize> = fences.checks.iter().map(|check| check.ranges.len()).collect();
         assert_eq!(tracked, [limits::RANGES_PER_PASTE - 1, 1]);
         assert_eq!(fences.checks[1].ranges, [(400, 403)]);
+    }
+
+    #[test]
+    fn a_range_that_died_is_tracked_no_longer() {
+        let mut fences = PasteFences::new();
+        assert!(!fences.is_tracking());
+        let checks = paste(&mut fences, "@Ada @Bo", &[record("Ada", 1), record("Bo", 2)]);
+        fences.edited("@Ada @Bo", Span::at(0, 4), "");
+        assert!(!fences.has_range(checks[0]) && fences.has_range(checks[1]) && fences.is_tracking());
+        assert_eq!(CheckId::from(checks[1].number()), checks[1]);
+        fences.edited(" @Bo", Span::at(1, 4), "");
+        assert!(!fences.is_tracking());
     }
 
     #[test]

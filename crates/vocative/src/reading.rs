@@ -267,6 +267,12 @@ impl<'s> Scope<'s> {
     }
 }
 
+/// Whether a text could name anyone, or hold anything that a sender is told: without a sign, or one that
+/// looks like it, no name need be known to read it.
+pub fn has_signs(text: &str) -> bool {
+    first_sign(text).is_some()
+}
+
 /// The first `@`, or byte that may begin a sign that looks like it (U+FF20, U+FE6B).
 fn first_sign(text: &str) -> Option<usize> {
     memchr::memchr2(b'@', 0xef, text.as_bytes())

@@ -30,7 +30,8 @@ impl Settings {
     /// `VOCATIVE_MODEL_KEY` or in the file that `VOCATIVE_MODEL_KEY_FILE` names, if one is needed.
     pub(crate) fn from_environment() -> Result<Self, Failure> {
         let get = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let refuse = |message: &str| Err(Failure { code: "model_settings", ..Failure::usage(message) });
+        let refuse =
+            |message: &str| Err(Failure { code: "model_settings".into(), ..Failure::usage(message) });
         let (Some(url), Some(model)) = (get("VOCATIVE_MODEL_URL"), get("VOCATIVE_MODEL")) else {
             return refuse("--classify needs VOCATIVE_MODEL_URL and VOCATIVE_MODEL to be set");
         };

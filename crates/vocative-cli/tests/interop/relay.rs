@@ -36,7 +36,7 @@ pub(crate) struct Relay {
 const OWNER: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 
 /// Runs the relay, and ends it with its input, which ends with this program however that ends.
-const KEEPER: &str = "\"$@\" & server=$!; read -r _; kill -s TERM $server; wait $server";
+pub(crate) const KEEPER: &str = "\"$@\" & server=$!; read -r _; kill -s TERM $server; wait $server";
 
 impl Relay {
     /// Starts one. The arguments are for rust-nostr's.

@@ -25,5 +25,6 @@ mod database_away;
 mod killed;
 mod membership;
 mod readers;
+mod sending;
 mod stopped;
 mod together;

@@ -88,8 +88,14 @@ pub(crate) fn edit_submit(given: EditSubmit) -> Answer {
     let draft: Draft = given::draft(&rest.selected, &rest.personas, &[]);
     let roster: Roster = given::roster(rest.members);
     let published = Published { body: &given.original, tags: &rest.tags, profiles: &profiles(rest.profiles) };
-    let replacement =
-        Replacement { body: &given.content, draft: &draft, roster: &roster, sender: given.sender };
+    let replacement = Replacement {
+        body: &given.content,
+        draft: &draft,
+        roster: &roster,
+        sender: given.sender,
+        typed_names: true,
+        explicit: &[],
+    };
     Ok(match edit::submit(published, replacement) {
         Err(error) => given::ambiguous(&error),
         Ok(saved) => json!({ "references": saved.references, "notify": saved.notify }),

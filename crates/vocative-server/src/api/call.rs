@@ -1,14 +1,18 @@
 //! A request as a handler takes it: by whom, and with what body.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use super::{Api, Caller, Problem};
+
+/// How long a body may take to come; the longest is a session of 64 MiB.
+const READING: Duration = Duration::from_secs(300);
 
 /// A request with a body, by a known caller. A signed request (NIP-98) covers its body: the signature
 /// names its digest, without which a body could be exchanged on the way.
@@ -78,7 +82,8 @@ pub(crate) async fn read(body: Body, most: usize) -> Result<Bytes, Problem> {
         let says = format!("the body is cut off, or larger than {most} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", says).with("most", most)
     };
-    to_bytes(body, most).await.map_err(too_large)
+    let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not come in time");
+    tokio::time::timeout(READING, to_bytes(body, most)).await.map_err(slow)?.map_err(too_large)
 }
 
 impl<B: FromBody> FromRequest<Arc<Api>> for Call<B> {
@@ -94,6 +99,19 @@ impl<B: FromBody> FromRequest<Arc<Api>> for Call<B> {
     }
 }
 
+/// A request with a body, by anybody: for those who are about to show who they are.
+pub(crate) struct Open<B>(pub(crate) B);
+
+impl<B: FromBody> FromRequest<Arc<Api>> for Open<B> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &Arc<Api>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let body = read(body, B::MOST).await?;
+        B::from_body(&parts, body).map(Self)
+    }
+}
+
 /// The parameters behind the `?` of a path.
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -104,5 +122,31 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
         let read = Query::from_request_parts(parts, state).await;
         let Query(params) = read.map_err(|error| Problem::bad_request(error.body_text()))?;
         Ok(Self(params))
+    }
+}
+
+/// The one part of a path that says what it is about.
+pub(crate) struct Segment(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segment {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = Path::from_request_parts(parts, state).await;
+        // What is no text names nothing.
+        read.map(|Path(segment)| Self(segment)).map_err(|_| Problem::not_found())
+    }
+}
+
+/// The parts of a path that say what it is about.
+pub(crate) struct Segments<const N: usize>(pub(crate) [String; N]);
+
+impl<const N: usize, S: Send + Sync> FromRequestParts<S> for Segments<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = Path::<Vec<String>>::from_request_parts(parts, state).await;
+        let segments = read.ok().and_then(|Path(segments)| segments.try_into().ok());
+        segments.map(Self).ok_or_else(Problem::not_found)
     }
 }

@@ -12,9 +12,10 @@ use utoipa::Modify;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use vocative::Key;
-use vocative_store::{EventId, Reader, Timestamp};
+use vocative_store::{EventId, Timestamp};
 
 use super::{Api, Problem};
+use crate::people::{Account, Session};
 use crate::relay::{PublicUrl, protocol};
 
 /// How far the time of a signed request may be off, in seconds.
@@ -41,6 +42,8 @@ pub(crate) enum Proof {
         /// Whether it covers the body.
         covers_body: bool,
     },
+    /// The session of an account, by its token or by the cookie of a browser.
+    Session(Session),
 }
 
 /// A caller whose request is still to be held against its body.
@@ -50,24 +53,80 @@ pub(crate) struct Claim {
 }
 
 impl Caller {
-    /// As whom the caller reads.
-    pub(crate) fn reader(&self) -> Reader {
-        Reader::Keys(self.keys.clone())
-    }
-
     /// Who claims to make this request.
     ///
     /// # Errors
     /// 401 when nobody does, or the claim is wrong.
     pub(crate) async fn claim(parts: &mut Parts, api: &Arc<Api>) -> Result<Claim, Problem> {
-        let header = authorization(&parts.headers)?;
-        let Some((scheme, credentials)) = header.and_then(|header| header.split_once(' ')) else {
-            return Err(Problem::not_logged_in());
+        let Some(header) = authorization(&parts.headers)? else {
+            let token = cookie(&parts.headers, session_cookie(&api.url));
+            let token = token.ok_or_else(Problem::not_logged_in)?;
+            // Other sites can make a browser send its cookie, but not say that they are this one.
+            if !parts.method.is_safe() && !is_same_origin(&parts.headers, &api.url) {
+                return Err(other_origin());
+            }
+            return with_token(token, api).await;
         };
-        if scheme.eq_ignore_ascii_case("nostr") {
-            return signed(credentials, parts, &api.url, api.node.now());
+        match header.split_once(' ') {
+            Some((scheme, event)) if scheme.eq_ignore_ascii_case("nostr") => {
+                signed(event, parts, &api.url, api.node.now())
+            }
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                with_token(token.trim(), api).await
+            }
+            _ => Err(Problem::not_logged_in()),
         }
-        Err(Problem::not_logged_in())
+    }
+
+    /// The caller's account: that of the session, or the one to which the key is linked.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn find_account(&self, api: &Api) -> Result<Option<Account>, Problem> {
+        let id = match (&self.proof, self.keys.first()) {
+            (Proof::Session(session), _) => Some(session.account),
+            (Proof::Signed { .. }, Some(key)) => api.people.account_with(*key).await?,
+            (Proof::Signed { .. }, None) => None,
+        };
+        match id {
+            Some(id) => Ok(api.people.account(id).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The caller's account, for what only people with one may do.
+    ///
+    /// # Errors
+    /// 401 without one.
+    pub(crate) async fn account(&self, api: &Api) -> Result<Account, Problem> {
+        let says = "this needs an account: log in, or link the key to the account of a login";
+        let none = || Problem::new(StatusCode::UNAUTHORIZED, "not_logged_in", says);
+        self.find_account(api).await?.ok_or_else(none)
+    }
+
+    /// Whether the caller is still known by what made them known: a session may have ended since.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn is_still_known(&self, api: &Api) -> Result<bool, Problem> {
+        let Proof::Session(session) = &self.proof else { return Ok(true) };
+        let logins = api.people.logins(session.account).await?;
+        Ok(logins.iter().any(|login| login.id == session.login))
+    }
+
+    /// The caller's session.
+    ///
+    /// # Errors
+    /// 401 for whoever is known by a key only.
+    pub(crate) fn session(&self) -> Result<&Session, Problem> {
+        match &self.proof {
+            Proof::Session(session) => Ok(session),
+            Proof::Signed { .. } => Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "not_logged_in",
+                "this needs a login: a session token, not a signed request",
+            )),
+        }
     }
 }
 
@@ -92,6 +151,38 @@ impl FromRequestParts<Arc<Api>> for Caller {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
         Self::claim(parts, api).await?.over(b"")
     }
+}
+
+/// Whose session token it is.
+async fn with_token(token: &str, api: &Api) -> Result<Claim, Problem> {
+    let session = api.people.session(token).await?.ok_or_else(Problem::not_logged_in)?;
+    let keys = api.people.account(session.account).await?.map(|account| account.keys).unwrap_or_default();
+    Ok(Claim { caller: Caller { keys, proof: Proof::Session(session) }, payload: None })
+}
+
+/// The name of the cookie that holds a browser's session. By TLS it is one that no other host, and no page
+/// without TLS, can set.
+pub(crate) fn session_cookie(url: &PublicUrl) -> &'static str {
+    if url.is_secure() { "__Host-vocative" } else { "vocative" }
+}
+
+/// The only cookie of a name. Of several one may have been planted, so that none counts.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value);
+    let value = values.next();
+    value.filter(|_| values.next().is_none())
+}
+
+fn is_same_origin(headers: &HeaderMap, url: &PublicUrl) -> bool {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin.is_some_and(|origin| url.is_origin(origin))
+}
+
+fn other_origin() -> Problem {
+    let says = "a request with a cookie that changes something has to come from a page of this server";
+    Problem::new(StatusCode::FORBIDDEN, "other_origin", says)
 }
 
 fn authorization(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
@@ -157,7 +248,10 @@ impl Modify for Schemes {
         let token =
             HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("A session token, `voc_…`."));
         components.add_security_scheme("token", SecurityScheme::Http(token.build()));
-        let cookie = ApiKeyValue::with_description("vocative", "The session of a browser.");
+        let cookie = ApiKeyValue::with_description(
+            "vocative",
+            "The session of a browser; by TLS it is called `__Host-vocative`. A change needs `Origin`.",
+        );
         components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }

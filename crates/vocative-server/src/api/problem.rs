@@ -2,11 +2,14 @@
 
 use axum::Json;
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use vocative_store::StoreError;
+
+use crate::people::PeopleError;
 
 /// Why a request was not done. The code is stable; the message is for people and may change.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -57,7 +60,12 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        (self.status, Json(self)).into_response()
+        let retry_after = self.details.get("retry_after").and_then(Value::as_u64);
+        let mut answer = (self.status, Json(self)).into_response();
+        if let Some(seconds) = retry_after {
+            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        answer
     }
 }
 
@@ -66,6 +74,42 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed a request");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error.code(), "the store cannot do this now; try again")
+    }
+}
+
+impl From<PeopleError> for Problem {
+    fn from(error: PeopleError) -> Self {
+        let status = match &error {
+            PeopleError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+            PeopleError::Unreachable { .. } | PeopleError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            PeopleError::AppRefused { .. } => StatusCode::BAD_GATEWAY,
+            PeopleError::NotLoggedIn | PeopleError::GithubLoginEnded => StatusCode::UNAUTHORIZED,
+            PeopleError::Denied
+            | PeopleError::NotAllowed { .. }
+            | PeopleError::NotReadable
+            | PeopleError::BadChallenge => StatusCode::FORBIDDEN,
+            PeopleError::NotConfigured
+            | PeopleError::NoClientSecret
+            | PeopleError::UnknownFlow
+            | PeopleError::NotFound
+            | PeopleError::NotHeld => StatusCode::NOT_FOUND,
+            PeopleError::Held { .. } | PeopleError::Replayed | PeopleError::KeyTaken => StatusCode::CONFLICT,
+            PeopleError::Expired => StatusCode::GONE,
+            PeopleError::OtherBrowser | PeopleError::BadReturn | PeopleError::BadRepository => {
+                StatusCode::BAD_REQUEST
+            }
+            PeopleError::BadInstant => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        let problem = Self::new(status, error.code(), error.to_string());
+        match error {
+            PeopleError::Store(error) => error.into(),
+            PeopleError::Unreachable { retry_after: Some(seconds), .. } => {
+                problem.with("retry_after", seconds)
+            }
+            PeopleError::Held { login } => problem.with("login", login),
+            PeopleError::NotAllowed { handle } => problem.with("handle", handle),
+            _ => problem,
+        }
     }
 }
 

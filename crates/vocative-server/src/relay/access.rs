@@ -38,6 +38,11 @@ impl Entry {
         self.living().and(self.members.get(&key))
     }
 
+    /// Its members, if it can be used at all, in no particular order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = Key> {
+        self.living().into_iter().flat_map(|_| self.members.keys().copied())
+    }
+
     /// Whether a key manages the channel.
     pub(crate) fn is_admin(&self, key: Key) -> bool {
         self.roles(key).is_some_and(|roles| roles.contains(ADMIN))

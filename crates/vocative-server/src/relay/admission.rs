@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use vocative::Key;
-use vocative_store::{ChannelId, Entry, Event, EventId, Filter, Reader, Timestamp, kinds};
+use vocative_store::{ChannelId, Entry, Event, EventId, Filter, Reader, StoreError, Timestamp, kinds};
 
 use super::access;
 use super::groups;
@@ -81,6 +81,8 @@ const AUTHENTICATION: u32 = 22_242;
 
 /// What is said about a channel that is not there, and about one that must look so.
 pub(crate) const NO_CHANNEL: &str = "there is no such channel, or this key may not use it";
+/// What is said to whoever may read a message and not edit it.
+pub(crate) const NOT_YOURS: &str = "only its author, or the owner of the agent that wrote it, edits it";
 const NO_TARGET: &str = "there is no such message here";
 
 /// Decides about an event whose signature has been verified. `keys` have authenticated on the connection.
@@ -143,9 +145,14 @@ pub(crate) fn required_channel(event: &Event) -> Result<ChannelId, Refused> {
 /// The channel of an event whose author is a member of it.
 async fn member_of(state: &State, event: &Event) -> Result<Arc<access::Entry>, Refused> {
     let id = required_channel(event)?;
-    let entry = state.access.channel(&id).await?;
+    writable(state, &id, event.key).await
+}
+
+/// A channel in which a key may write; whoever writes in one reads it too.
+pub(crate) async fn writable(state: &State, id: &ChannelId, key: Key) -> Result<Arc<access::Entry>, Refused> {
+    let entry = state.access.channel(id).await?;
     let restricts = entry.living().is_none_or(|channel| channel.restricted || channel.is_for_members());
-    if restricts && entry.roles(event.key).is_none() {
+    if restricts && entry.roles(key).is_none() {
         return Err(Refused::restricted(NO_CHANNEL));
     }
     Ok(entry)
@@ -164,15 +171,13 @@ async fn edit(state: &State, event: Event) -> Result<Admitted, Refused> {
         });
     let target = target.ok_or_else(|| Refused::invalid(NO_TARGET))?;
     if event.key != target.key && owner_of(state, target.key).await? != Some(event.key) {
-        return Err(Refused::restricted(
-            "only its author, or the owner of the agent that wrote it, edits it",
-        ));
+        return Err(Refused::restricted(NOT_YOURS));
     }
     Ok(event.into())
 }
 
 /// The owner that an agent names in its profile.
-async fn owner_of(state: &State, agent: Key) -> Result<Option<Key>, Refused> {
+pub(crate) async fn owner_of(state: &State, agent: Key) -> Result<Option<Key>, StoreError> {
     let filter = Filter {
         authors: Some(vec![agent]),
         kinds: Some(vec![kinds::AGENT_PROFILE]),

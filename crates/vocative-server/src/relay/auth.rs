@@ -39,15 +39,44 @@ impl PublicUrl {
         }
     }
 
+    /// Whether clients reach this node by TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        matches!(self, Self::Set(url) if url.as_str_without_trailing_slash().starts_with("wss:"))
+    }
+
+    /// Whether a page of this origin, as a browser writes it, is one of this node's.
+    pub(crate) fn is_origin(&self, origin: &str) -> bool {
+        let Ok(named) = Url::parse(origin) else { return false };
+        match self.address("") {
+            Some(own) => Url::parse(&own).is_ok_and(|own| own.origin() == named.origin()),
+            None => self.names(origin, "/"),
+        }
+    }
+
+    /// The address of a path of this node over HTTP; on this machine by the name of the `Host` that a
+    /// browser uses, if it is one of this machine's.
+    pub(crate) fn http(&self, host: Option<&str>, path: &str) -> String {
+        let by_host = || host.map(|host| format!("http://{host}{path}")).filter(|url| self.names(url, path));
+        match self {
+            Self::Set(_) => self.address(path).unwrap_or_default(),
+            Self::Loopback { port } => by_host().unwrap_or_else(|| format!("http://127.0.0.1:{port}{path}")),
+        }
+    }
+
+    /// The address of a path as it was set: ws becomes http, wss https.
+    fn address(&self, path: &str) -> Option<String> {
+        let Self::Set(url) = self else { return None };
+        let rest = url.as_str_without_trailing_slash().strip_prefix("ws")?;
+        Some(format!("http{rest}{path}"))
+    }
+
     /// Whether a client that names this address means a path of this node, over HTTP.
     pub(crate) fn names(&self, named: &str, path: &str) -> bool {
         let Ok(named) = Url::parse(named) else { return false };
         match self {
-            Self::Set(url) => {
-                let relay = url.as_str_without_trailing_slash();
-                // ws and http, wss and https.
-                let address = relay.strip_prefix("ws").map(|rest| format!("http{rest}{path}"));
-                address.and_then(|address| Url::parse(&address).ok()).is_some_and(|address| address == named)
+            Self::Set(_) => {
+                let address = self.address(path).and_then(|address| Url::parse(&address).ok());
+                address.is_some_and(|address| address == named)
             }
             Self::Loopback { port } => {
                 let is_here = match named.host() {
@@ -92,6 +121,33 @@ mod tests {
     use vocative_store::Timestamp;
 
     use super::{PublicUrl, check};
+
+    #[test]
+    fn a_page_is_of_this_origin_or_another() {
+        let set = PublicUrl::Set(RelayUrl::parse("wss://chat.example.com/relay").expect("a URL"));
+        let loopback = PublicUrl::Loopback { port: 7787 };
+        let table = [
+            (&set, "https://chat.example.com", true),
+            (&set, "https://chat.example.com:443", true),
+            (&set, "http://chat.example.com", false),
+            (&set, "https://chat.example.com.evil.net", false),
+            (&set, "https://example.com", false),
+            (&set, "null", false),
+            (&loopback, "http://127.0.0.1:7787", true),
+            (&loopback, "http://localhost:7787", true),
+            (&loopback, "http://localhost:8000", false),
+            (&loopback, "https://localhost:7787", false),
+            (&loopback, "http://evil.net:7787", false),
+        ];
+        for (url, origin, expected) in table {
+            assert_eq!(url.is_origin(origin), expected, "{origin}");
+        }
+        assert_eq!(set.http(Some("evil.net"), "/v1/me"), "https://chat.example.com/relay/v1/me");
+        assert_eq!(loopback.http(Some("localhost:7787"), "/v1/me"), "http://localhost:7787/v1/me");
+        for host in [None, Some("evil.net:7787"), Some("localhost:7787@evil.net")] {
+            assert_eq!(loopback.http(host, "/v1/me"), "http://127.0.0.1:7787/v1/me", "{host:?}");
+        }
+    }
 
     #[test]
     fn a_proof_is_for_this_relay_this_connection_and_now() {

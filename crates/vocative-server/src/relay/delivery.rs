@@ -10,6 +10,7 @@ use vocative_store::{Placed, StoreError};
 
 use super::live::Delivery;
 use super::state::State;
+use crate::sending::Names;
 
 /// Events that are read at once.
 const PAGE: usize = 512;
@@ -67,6 +68,9 @@ async fn deliver(state: &State, placed: Placed) -> Result<(), StoreError> {
         for channel in event.values("h").filter_map(|id| id.parse().ok()) {
             state.access.has_changed(&channel);
         }
+    }
+    if let Some(key) = Names::of_whom(&event) {
+        state.names.have_changed(key);
     }
     let is_wanted = state.subscriptions().is_wanted(&event);
     if is_wanted {

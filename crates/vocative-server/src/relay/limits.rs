@@ -15,6 +15,7 @@ pub(crate) struct Limiter {
     events: DefaultKeyedRateLimiter<([u8; 32], Option<IpAddr>)>,
     requests: DefaultKeyedRateLimiter<[u8; 32]>,
     requests_quota: Quota,
+    logins: DefaultKeyedRateLimiter<IpAddr>,
     connections: PerAddress,
 }
 
@@ -67,7 +68,11 @@ fn counted(address: IpAddr) -> IpAddr {
 }
 
 fn quota(per_second: u32) -> Quota {
-    Quota::per_second(NonZeroU32::new(per_second).unwrap_or(NonZeroU32::MIN))
+    Quota::per_second(at_least_one(per_second))
+}
+
+fn at_least_one(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
 }
 
 impl Limiter {
@@ -76,6 +81,7 @@ impl Limiter {
             events: RateLimiter::keyed(quota(limits.events_per_second)),
             requests: RateLimiter::keyed(quota(limits.requests_per_second)),
             requests_quota: quota(limits.requests_per_second),
+            logins: RateLimiter::keyed(Quota::per_minute(at_least_one(limits.logins_per_minute))),
             connections: PerAddress::new(limits.connections_per_address),
         }
     }
@@ -96,6 +102,11 @@ impl Limiter {
         }
     }
 
+    /// Whether one more request of a key that is proven may be made now, over HTTP too.
+    pub(crate) fn may_ask(&self, key: Key) -> bool {
+        self.requests.check_key(key.as_bytes()).is_ok()
+    }
+
     /// What counts the requests, or the proofs, of one connection.
     pub(crate) fn connection(&self) -> DefaultDirectRateLimiter {
         RateLimiter::direct(self.requests_quota)
@@ -106,10 +117,16 @@ impl Limiter {
         self.connections.take(address)
     }
 
+    /// Whether one more login may be begun now from an address: each makes GitHub work for this server.
+    pub(crate) fn may_begin_login(&self, address: IpAddr) -> bool {
+        self.logins.check_key(&counted(address)).is_ok()
+    }
+
     /// Forgets keys that have not asked for a while.
     pub(crate) fn forget(&self) {
         self.events.retain_recent();
         self.requests.retain_recent();
+        self.logins.retain_recent();
     }
 }
 

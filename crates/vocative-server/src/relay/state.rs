@@ -20,6 +20,7 @@ use super::protocol::{Accepted, Reason, Refused};
 use super::stored;
 use super::subscriptions::{Handle, Subscriptions};
 use crate::bus::Bus;
+use crate::sending::Names;
 use crate::settings::Settings;
 
 /// The state of a node.
@@ -29,10 +30,11 @@ pub(crate) struct State {
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) identity: Identity,
     pub(crate) access: Access,
+    pub(crate) names: Names,
     pub(crate) limiter: Limiter,
     subscriptions: Mutex<Subscriptions<Arc<Live>>>,
     /// The last position that this node has delivered.
-    delivered: AtomicU64,
+    delivered: watch::Sender<u64>,
     /// The last position that this node knows to be taken.
     known: AtomicU64,
     /// Whoever reads a piece of an answer holds one.
@@ -54,9 +56,10 @@ impl State {
         let head = store.head().await?.get();
         Ok(Self {
             access: Access::new(Arc::clone(&store), bus.is_shared()),
+            names: Names::default(),
             limiter: Limiter::new(&settings.limits),
             subscriptions: Mutex::default(),
-            delivered: AtomicU64::new(head),
+            delivered: watch::Sender::new(head),
             known: AtomicU64::new(head),
             pieces: Semaphore::new(stored::PIECES),
             stopping: watch::Sender::new(false),
@@ -100,11 +103,20 @@ impl State {
 
     /// The last position that this node has delivered.
     pub(crate) fn delivered(&self) -> Position {
-        Position::new(self.delivered.load(Ordering::Acquire))
+        Position::new(*self.delivered.borrow())
+    }
+
+    /// Tells of every position that this node delivers from here on.
+    pub(crate) fn watch_delivered(&self) -> watch::Receiver<u64> {
+        self.delivered.subscribe()
     }
 
     pub(crate) fn has_delivered(&self, position: Position) {
-        self.delivered.fetch_max(position.get(), Ordering::AcqRel);
+        self.delivered.send_if_modified(|delivered| {
+            let is_later = *delivered < position.get();
+            *delivered = position.get().max(*delivered);
+            is_later
+        });
         self.known.fetch_max(position.get(), Ordering::AcqRel);
     }
 
@@ -194,7 +206,9 @@ impl State {
 
     /// Stores entries and wakes whoever delivers.
     pub(crate) async fn append(&self, entries: Vec<Entry>) -> Result<Vec<Outcome>, StoreError> {
+        let named: Vec<Key> = entries.iter().filter_map(|entry| Names::of_whom(&entry.event)).collect();
         let outcomes = self.store.append(entries).await?;
+        named.into_iter().for_each(|key| self.names.have_changed(key));
         let positions = outcomes.iter().filter_map(|outcome| match outcome {
             Outcome::Stored(position) => Some(position.get()),
             _ => None,

@@ -1,12 +1,19 @@
 //! Where the bytes of shared sessions are: an object store of any kind (section 4).
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutPayload, parse_url_opts};
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 use url::Url;
 
 use crate::settings::Settings;
+
+/// How long reading or writing an object may take. The library tries again meanwhile.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An object store, from a place in it on.
 #[derive(Debug)]
@@ -50,6 +57,17 @@ impl BadObjects {
     }
 }
 
+/// Why an object was not read or written now.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreachable {
+    /// It took too long.
+    #[error("the object store does not answer in time")]
+    Late(#[from] Elapsed),
+    /// What the library says.
+    #[error(transparent)]
+    Store(object_store::Error),
+}
+
 impl Objects {
     /// Opens what the settings name. A folder is made if it is not there.
     ///
@@ -65,6 +83,7 @@ impl Objects {
         if scheme == ObjectStoreScheme::Local {
             return Self::folder(&url.to_file_path().map_err(|()| no_address())?, settings);
         }
+        crate::provide_tls();
         let options = settings.object_options.iter().map(|(name, value)| (name, value.reveal()));
         let (store, root) = parse_url_opts(&url, options).map_err(BadObjects::Store)?;
         Ok(Self { store, root })
@@ -85,16 +104,31 @@ impl Objects {
     }
 
     /// Keeps bytes under a name, in the place of what was there. They are durable afterwards.
-    pub(crate) async fn put(&self, name: &str, bytes: Bytes) -> object_store::Result<()> {
-        self.store.put(&self.path(name), PutPayload::from_bytes(bytes)).await.map(drop)
+    ///
+    /// # Errors
+    /// When it does not work, or not in time.
+    pub(crate) async fn put(&self, name: &str, bytes: Bytes) -> Result<(), Unreachable> {
+        let path = self.path(name);
+        let putting = self.store.put(&path, PutPayload::from_bytes(bytes));
+        timeout(PATIENCE, putting).await?.map(drop).map_err(Unreachable::Store)
     }
 
     /// The bytes under a name.
-    pub(crate) async fn get(&self, name: &str) -> object_store::Result<Option<Bytes>> {
-        match self.store.get(&self.path(name)).await {
-            Ok(found) => found.bytes().await.map(Some),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+    ///
+    /// # Errors
+    /// When it does not work, or not in time.
+    pub(crate) async fn get(&self, name: &str) -> Result<Option<Bytes>, Unreachable> {
+        let path = self.path(name);
+        let getting = async {
+            match self.store.get(&path).await {
+                Ok(found) => found.bytes().await.map(Some),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        timeout(PATIENCE, getting).await?.map_err(Unreachable::Store)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,8 @@ use vocative_pi::tree::EntryIndex;
 use vocative_pi::{Content, EntryId, Evidence, FetchedEntry, Opened, Options, SessionId, fetch};
 use vocative_store::{Expected, Store, StoreError, Timestamp, Write, Written};
 
-use super::objects::Objects;
+use super::objects::{Objects, Unreachable};
+use crate::people::Holding;
 
 /// The most bytes of a session.
 pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -24,9 +25,7 @@ pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
 pub(crate) const MOST_ENTRIES: usize = 50;
 /// How long a session is closed to others while it is replaced, in seconds; writing its object must end
 /// earlier.
-const REPLACING: u64 = 120;
-/// How long writing an object may take.
-const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
+const REPLACING: u64 = 2 * super::objects::PATIENCE.as_secs();
 /// How many sessions are read at once; each may take as much memory as its bytes, and its index.
 const READING: usize = 4;
 /// The most bytes of sessions that stay open for the next request.
@@ -69,8 +68,8 @@ pub(crate) enum NotShared {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The object store.
-    #[error("the object store does not answer")]
-    Objects(#[from] object_store::Error),
+    #[error(transparent)]
+    Objects(#[from] Unreachable),
 }
 
 /// Why a session was not read.
@@ -80,8 +79,8 @@ pub(crate) enum NotRead {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The object store.
-    #[error("the object store does not answer")]
-    Objects(#[from] object_store::Error),
+    #[error(transparent)]
+    Objects(#[from] Unreachable),
     /// The object is not what the document says.
     #[error("the object of the session is damaged")]
     Damaged,
@@ -112,10 +111,13 @@ pub(crate) enum Grant {
 }
 
 impl Grant {
-    /// What the evidence inside a session grants to whom it names.
-    pub(crate) fn of(session: &Opened, names: &[Login]) -> Self {
+    /// What the evidence inside a session grants to whoever holds these names: to whoever held them when
+    /// the message was written.
+    pub(crate) fn of(session: &Opened, names: &[Holding]) -> Self {
         let is_named = |item: &&Evidence| {
-            item.marker.recipients.iter().any(|recipient| names.contains(&recipient.login))
+            let at = seconds(item.at);
+            let is = |login: &Login| names.iter().any(|name| name.login == *login && name.covers(at));
+            item.marker.recipients.iter().any(|recipient| is(&recipient.login))
         };
         let mut targets: Vec<_> =
             session.all_evidence().iter().filter(is_named).map(|item| item.target).collect();
@@ -147,6 +149,11 @@ fn object(account: &str, session: &SessionId) -> String {
     format!("{}.jsonl", HEXLOWER.encode(&digest))
 }
 
+/// The second in which something was written, for who held which name then.
+pub(super) fn seconds(at: vocative_pi::Timestamp) -> Timestamp {
+    Timestamp::from_secs(u64::try_from(at.millis().div_euclid(1000)).unwrap_or(0))
+}
+
 fn digest(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
@@ -161,8 +168,12 @@ impl Sessions {
         Self { store, objects, reading: Semaphore::new(READING), open: Mutex::default() }
     }
 
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// Runs what keeps a processor busy where it keeps nobody waiting.
-    async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(super) async fn reading<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         // It is never closed.
         let _turn = self.reading.acquire().await;
         match tokio::task::spawn_blocking(work).await {
@@ -239,9 +250,7 @@ impl Sessions {
             let begun = Shared { replacing: Some(now + REPLACING), ..before };
             let version = self.set(&name, expected, &begun).await?.ok_or(NotShared::Busy)?;
             expected = Expected::Version(version);
-            let object = object(account, id);
-            let written = tokio::time::timeout(WRITING, self.objects.put(&object, bytes));
-            written.await.map_err(|_| NotShared::Busy)??;
+            self.objects.put(&object(account, id), bytes).await?;
         }
         self.set(&name, expected, &after).await?.ok_or(NotShared::Busy)?;
         Ok((session, true))

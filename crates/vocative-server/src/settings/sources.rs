@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Limits, Secret, Settings, Who};
+use super::people::{self, GivenGithub};
+use super::{Allowed, Limits, Secret, Served, Settings, Who};
 use crate::public_key;
 
 /// What is wrong with a setting.
@@ -52,6 +53,15 @@ struct Given {
     create_channels: Option<Who>,
     other_kinds: Option<Who>,
     limits: GivenLimits,
+    login: GivenLogin,
+    repositories: Option<Vec<Served>>,
+    github: GivenGithub,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GivenLogin {
+    allow: Option<Vec<Allowed>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -59,6 +69,7 @@ struct Given {
 struct GivenLimits {
     events_per_second: Option<u32>,
     requests_per_second: Option<u32>,
+    logins_per_minute: Option<u32>,
     connections_per_address: Option<usize>,
     subscriptions: Option<usize>,
     filters: Option<usize>,
@@ -67,7 +78,7 @@ struct GivenLimits {
 
 /// Every setting by its path in the file. Of the environment's names these are the ends, in capitals:
 /// `VOCATIVE_PUBLIC_URL`, `VOCATIVE_LIMITS_FILTERS`.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 29] = [
     "listen",
     "data",
     "database",
@@ -82,11 +93,34 @@ const NAMES: [&str; 18] = [
     "other_kinds",
     "limits.events_per_second",
     "limits.requests_per_second",
+    "limits.logins_per_minute",
     "limits.connections_per_address",
     "limits.subscriptions",
     "limits.filters",
     "limits.pending_bytes",
+    "login.allow",
+    "repositories",
+    "github.web",
+    "github.api",
+    "github.app",
+    "github.client_id",
+    "github.client_secret",
+    "github.client_secret_file",
+    "github.token_key",
+    "github.token_key_file",
 ];
+
+/// The value of a setting that was given as one text. Lists are separated by commas.
+fn value(name: &str, text: String) -> Result<Value, String> {
+    match name {
+        "login.allow" | "repositories" | "trusted_publishers" => Ok(list(&text)),
+        "shared_folder" => text.parse().map(Value::Boolean).map_err(|_| "true or false is needed".to_owned()),
+        _ if name.starts_with("limits.") => {
+            text.parse().map(Value::Integer).map_err(|_| "a whole number is needed".to_owned())
+        }
+        _ => Ok(Value::String(text)),
+    }
+}
 
 impl Sources {
     /// Adds a flag. It wins over everything that is added later.
@@ -133,14 +167,7 @@ impl Sources {
     /// Adds one value as text.
     fn one(&mut self, source_name: &str, name: &str, text: String) -> Result<(), BadSetting> {
         let bad = |problem: String| BadSetting { source_name: source_name.to_owned(), problem };
-        let value = match name.split_once('.') {
-            None if name == "shared_folder" => {
-                Value::Boolean(text.parse().map_err(|_| bad("true or false is needed".to_owned()))?)
-            }
-            None if name == "trusted_publishers" => list(&text),
-            None => Value::String(text),
-            Some(_) => Value::Integer(text.parse().map_err(|_| bad("a whole number is needed".to_owned()))?),
-        };
+        let value = value(name, text).map_err(bad)?;
         let mut table = Table::new();
         match name.split_once('.') {
             None => table.insert(name.to_owned(), value),
@@ -180,6 +207,7 @@ impl Sources {
                 .limits
                 .requests_per_second
                 .unwrap_or(defaults.limits.requests_per_second),
+            logins_per_minute: given.limits.logins_per_minute.unwrap_or(defaults.limits.logins_per_minute),
             connections_per_address: given
                 .limits
                 .connections_per_address
@@ -206,6 +234,9 @@ impl Sources {
             create_channels: given.create_channels,
             other_kinds: given.other_kinds.unwrap_or(defaults.other_kinds),
             limits,
+            allow: given.login.allow.unwrap_or_default(),
+            repositories: given.repositories.unwrap_or_default(),
+            github: given.github.github().map_err(|(setting, problem)| bad(setting, problem))?,
         })
     }
 }
@@ -228,10 +259,11 @@ fn overlay(all: &mut Table, stronger: &Table) {
 }
 
 impl Limits {
-    fn named(&self) -> [(&'static str, u64); 6] {
+    fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("events_per_second", u64::from(self.events_per_second)),
             ("requests_per_second", u64::from(self.requests_per_second)),
+            ("logins_per_minute", u64::from(self.logins_per_minute)),
             ("connections_per_address", self.connections_per_address as u64),
             ("subscriptions", self.subscriptions as u64),
             ("filters", self.filters as u64),
@@ -264,6 +296,9 @@ impl Settings {
         set("other_kinds", Some(self.other_kinds.as_str().into()));
         let limits = self.limits.named().map(|(name, value)| (name.to_owned(), Value::from(value as i64)));
         set("limits", Some(Value::Table(Table::from_iter(limits))));
+        set("login", people::shown_allow(&self.allow));
+        set("repositories", people::shown_list(&self.repositories));
+        set("github", Some(Value::Table(self.github.shown())));
         table.to_string()
     }
 }
@@ -309,19 +344,44 @@ mod tests {
     #[test]
     fn a_bad_setting_is_told_with_its_source() {
         type Pairs = &'static [(&'static str, &'static str)];
-        let table: [(Pairs, Pairs, &str, &str); 6] = [
+        let table: [(Pairs, Pairs, &str, &str); 10] = [
             (&[("listen", "here")], &[], "", "--listen"),
             (&[], &[("VOCATIVE_LIMITS_FILTERS", "many")], "", "VOCATIVE_LIMITS_FILTERS"),
             (&[], &[], "name = 'x'\nlistne = 'y'", "vocative.toml:2"),
             (&[], &[], "database = 'postgres://u:secret@h'\nname =", "vocative.toml:2"),
             (&[("owner", "ann")], &[], "", "owner"),
             (&[], &[], "[limits]\nfilters = 0", "limits.filters"),
+            (&[], &[("VOCATIVE_LOGIN_ALLOW", "ann, org:"), ("X", "")], "", "VOCATIVE_LOGIN_ALLOW"),
+            (&[], &[], "\nrepositories = ['acme']", "vocative.toml:2"),
+            (&[], &[], "[github]\nweb = 'ftp://h'", "github.web"),
+            (&[], &[], "[github]\napi = 'http://example.com'", "github.api"),
         ];
         for (flags, environment, file, source) in table {
             let error = settings(flags, environment, file).expect_err(source);
             assert_eq!(error.source_name, source, "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn lists_come_from_a_file_or_separated_by_commas() {
+        let environment = [
+            ("VOCATIVE_LOGIN_ALLOW", "gszep, org:Acme"),
+            ("VOCATIVE_GITHUB_APP", "oauth"),
+            ("VOCATIVE_GITHUB_CLIENT_SECRET", "hunter2"),
+        ];
+        let file = "repositories = ['acme/*', 'Ann/Site']\n[github]\nclient_id = 'x'\nclient_secret = 'y'";
+        let read = settings(&[], &environment, file).expect("settings");
+        assert_eq!(read.allow.iter().map(ToString::to_string).collect::<Vec<_>>(), ["gszep", "org:acme"]);
+        let served = |name| read.repositories.iter().any(|served| served.covers(name));
+        let table = [("ACME", "any", true), ("ann", "site", true), ("ann", "other", false)];
+        for (owner, name, expected) in table {
+            assert_eq!(served((owner, name)), expected, "{owner}/{name}");
+        }
+        let shown = read.shown();
+        assert!(!shown.contains("hunter2") && shown.contains("acme/*"), "{shown}");
+        let again = settings(&[], &[], &shown).expect("settings");
+        assert_eq!((again.allow, again.repositories), (read.allow, read.repositories));
     }
 
     #[test]

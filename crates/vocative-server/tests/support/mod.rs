@@ -315,6 +315,19 @@ impl Client {
     }
 }
 
+/// An event as the store takes it.
+pub fn stored(event: &Event) -> vocative_store::Event {
+    vocative_store::Event {
+        id: vocative_store::EventId::from_bytes(event.id.to_bytes()),
+        key: vocative::Key::from_bytes(event.pubkey.to_bytes()),
+        created_at: vocative_store::Timestamp::from_secs(event.created_at.as_secs()),
+        kind: event.kind.as_u16().into(),
+        tags: event.tags.iter().map(|tag| tag.clone().to_vec()).collect(),
+        content: event.content.clone(),
+        sig: event.sig.to_bytes(),
+    }
+}
+
 /// A filter of a channel.
 pub fn of_channel(id: &str) -> Value {
     json!({ "#h": [id], "kinds": [9, 40002, 40003, 45001, 45003, 5] })

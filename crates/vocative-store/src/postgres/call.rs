@@ -17,17 +17,23 @@ use crate::value::Position;
 const APPEND: &str = "SELECT o_code, o_position, o_other FROM vocative_append($1, $2, $3, $4, $5, $6, $7, $8, \
      $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
 
-/// Why a batch was not stored: the database said so, or said what cannot be read.
+/// Why a batch was not stored: the database said so, or what it said cannot be read, or it said nothing.
 pub(super) enum Failure {
     Said(Error),
-    Unreadable(StoreError),
+    OfStore(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::OfStore(error)
+    }
 }
 
 /// Stores a batch and answers for each of its events.
 pub(super) async fn append(client: &ClientWrapper, batch: &Batch) -> Result<Vec<Outcome>, Failure> {
     let append = client.prepare_cached(APPEND).await.map_err(Failure::Said)?;
     let rows = client.query(&append, &batch.args()).await.map_err(Failure::Said)?;
-    rows.iter().map(outcome).collect::<Result<_, _>>().map_err(Failure::Unreadable)
+    rows.iter().map(outcome).collect::<Result<_, _>>().map_err(Failure::OfStore)
 }
 
 fn outcome(found: &tokio_postgres::Row) -> Result<Outcome, StoreError> {
@@ -67,7 +73,7 @@ pub(super) async fn import(
     }
     append(client, &batch).await.map_err(|failure| match failure {
         Failure::Said(error) => failed(&error),
-        Failure::Unreadable(error) => error,
+        Failure::OfStore(error) => error,
     })?;
     let sql = "SELECT vocative_change(said::jsonb) FROM unnest($1::text[]) AS change(said)";
     client.execute(sql, &[&changes]).await.map_err(|error| failed(&error))?;

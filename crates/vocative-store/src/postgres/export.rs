@@ -2,13 +2,13 @@
 
 use tokio_postgres::{Client, Row};
 
-use super::read::{int, run};
+use super::read::{self, int, run};
 use super::row;
 use super::sessions;
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::setting::Setting;
-use crate::sql::{Arg, DOCUMENT, EVENT, REFERENCE, ROW};
+use crate::sql::{self, Arg, DOCUMENT, Dialect, EVENT, REFERENCE};
 use crate::store::{ExportCursor, ExportPage, Record};
 
 type Read = fn(&Row) -> Result<Record, StoreError>;
@@ -75,14 +75,9 @@ pub(super) async fn page(
             (sql, bounds, |found| Ok(Record::Reference(sessions::published(found)?)))
         }
         ExportCursor::Mentions(after) => {
-            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
-            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
-            let sql = format!(
-                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > ($1, $2) \
-                 ORDER BY r.item, r.recipient LIMIT $3"
-            );
-            let bounds = vec![Arg::Bytes(item.to_vec()), Arg::Bytes(recipient.to_vec())];
-            (sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))
+            let rows = read::rows(client, &sql::mentions_after(Dialect::Postgres, *after, limit)).await?;
+            let records: Vec<Record> = rows.into_iter().map(Record::Mention).collect();
+            return Ok(ExportPage { next: cursor.next(&records, limit), records });
         }
     };
     args.push(int(limit as u64));

@@ -1,12 +1,20 @@
 -- What the server does in one statement, so that no lock outlives a round trip: the row in `head` is
 -- locked and given up within the statement that commits.
 
+-- Keeps events that go for whoever has not delivered them yet.
+CREATE OR REPLACE FUNCTION vocative_remember(a_positions bigint[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO gone ({gone}, since)
+    SELECT {gone}, EXTRACT(EPOCH FROM clock_timestamp())::bigint FROM events WHERE position = ANY (a_positions)
+    ON CONFLICT DO NOTHING
+$$;
+
 -- Leaves of events where they stood and whom they named. Answers which messages that touches.
 CREATE OR REPLACE FUNCTION vocative_entomb(a_positions bigint[]) RETURNS bytea[] LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_touched bytea[];
 BEGIN
+    PERFORM vocative_remember(a_positions);
     DELETE FROM tags WHERE event = ANY (a_positions);
     DELETE FROM search WHERE event = ANY (a_positions);
     UPDATE events SET deleted = 1, content = '', sig = decode(repeat('00', 64), 'hex'), address = NULL,
@@ -88,7 +96,10 @@ CREATE OR REPLACE FUNCTION vocative_append(
 #variable_conflict use_column
 DECLARE
     v_at bigint;
+    v_new record;
     v_old record;
+    v_known bytea[];
+    v_is_known boolean;
     v_positions bigint[] := array_fill(NULL::bigint, ARRAY[GREATEST(cardinality(a_ids), 1)]);
     v_gone bigint[];
     v_touched bytea[] := '{}';
@@ -96,51 +107,68 @@ DECLARE
     v_is_import boolean := a_positions IS NOT NULL;
 BEGIN
     SELECT position INTO v_at FROM head FOR UPDATE;
-    FOR i IN 1..cardinality(a_ids) LOOP
+    -- Of most ids nothing is stored, so those of which something is, or that stand in the batch twice or
+    -- among what it deletes, are found once. The others need no look of their own: every node waits for
+    -- the row in `head`.
+    v_known := a_dead_ids || ARRAY(
+        SELECT id FROM events WHERE id = ANY (a_ids)
+        UNION ALL SELECT target FROM buried WHERE target = ANY (a_ids)
+        UNION ALL SELECT id FROM unnest(a_ids) AS listed(id) GROUP BY id HAVING count(*) > 1);
+    FOR v_new IN
+        SELECT * FROM unnest(a_ids, a_keys, a_times, a_kinds, a_tags, a_contents, a_sigs, a_channels,
+            a_addresses, a_targets, a_snapshots) WITH ORDINALITY AS listed(id, key, created_at, kind, tags,
+            content, sig, channel, address, target, snapshot, at)
+    LOOP
+        v_is_known := v_new.id = ANY (v_known);
         o_code := 0; o_position := NULL; o_other := NULL;
-        SELECT position, deleted INTO v_old FROM events WHERE id = a_ids[i];
-        IF FOUND AND (NOT v_is_import OR v_old.position = a_positions[i]) THEN
-            o_code := 1 + v_old.deleted;
-            RETURN NEXT;
-            CONTINUE;
+        IF v_is_known THEN
+            SELECT position, deleted INTO v_old FROM events WHERE id = v_new.id;
+            IF FOUND AND (NOT v_is_import OR v_old.position = a_positions[v_new.at]) THEN
+                o_code := 1 + v_old.deleted;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
         END IF;
         IF v_is_import THEN
-            IF a_positions[i] <= v_at THEN
+            IF a_positions[v_new.at] <= v_at THEN
                 RAISE EXCEPTION 'not continuing' USING ERRCODE = 'VC001';
             END IF;
-            v_at := a_positions[i];
+            v_at := a_positions[v_new.at];
         ELSE
-            IF a_kinds[i] NOT IN (5, 9005) AND (
-                EXISTS (SELECT 1 FROM buried b JOIN events d ON d.position = b.event
-                    WHERE b.target = a_ids[i] AND ((d.kind = 5 AND d.key = a_keys[i])
-                        OR (d.kind = 9005 AND d.channel = a_channels[i])))
-                OR EXISTS (SELECT 1 FROM buried_addresses
-                    WHERE address = a_addresses[i] AND until >= a_times[i]))
-            THEN
-                o_code := 2;
-                RETURN NEXT;
-                CONTINUE;
+            IF v_new.kind NOT IN (5, 9005) AND (v_is_known OR v_new.address IS NOT NULL) THEN
+                IF EXISTS (SELECT 1 FROM buried b JOIN events d ON d.position = b.event
+                    WHERE b.target = v_new.id AND ((d.kind = 5 AND d.key = v_new.key)
+                        OR (d.kind = 9005 AND d.channel = v_new.channel)))
+                    OR EXISTS (SELECT 1 FROM buried_addresses
+                        WHERE address = v_new.address AND until >= v_new.created_at)
+                THEN
+                    o_code := 2;
+                    RETURN NEXT;
+                    CONTINUE;
+                END IF;
             END IF;
-            IF cardinality(a_changes) > 0 AND EXISTS (
-                SELECT 1 FROM unnest(a_change_of, a_changes) AS change(of, said)
-                WHERE change.of = i AND said::jsonb ? 'if' AND NOT vocative_holds(said::jsonb))
-            THEN
-                o_code := 4;
-                RETURN NEXT;
-                CONTINUE;
+            IF cardinality(a_changes) > 0 THEN
+                IF EXISTS (SELECT 1 FROM unnest(a_change_of, a_changes) AS change(of, said)
+                    WHERE change.of = v_new.at AND said::jsonb ? 'if' AND NOT vocative_holds(said::jsonb))
+                THEN
+                    o_code := 4;
+                    RETURN NEXT;
+                    CONTINUE;
+                END IF;
             END IF;
-            IF a_addresses[i] IS NOT NULL THEN
-                SELECT position, id, created_at INTO v_old FROM events WHERE address = a_addresses[i];
+            IF v_new.address IS NOT NULL THEN
+                SELECT position, id, created_at INTO v_old FROM events WHERE address = v_new.address;
                 IF FOUND THEN
-                    IF v_old.created_at > a_times[i]
-                        OR (v_old.created_at = a_times[i]
-                            AND (v_old.id < a_ids[i] OR a_kinds[i] BETWEEN 39000 AND 39003))
+                    IF v_old.created_at > v_new.created_at
+                        OR (v_old.created_at = v_new.created_at
+                            AND (v_old.id < v_new.id OR v_new.kind BETWEEN 39000 AND 39003))
                     THEN
                         o_code := 3;
                         o_other := v_old.id;
                         RETURN NEXT;
                         CONTINUE;
                     END IF;
+                    PERFORM vocative_remember(ARRAY[v_old.position]);
                     DELETE FROM tags WHERE event = v_old.position;
                     DELETE FROM search WHERE event = v_old.position;
                     DELETE FROM names WHERE event = v_old.position;
@@ -149,45 +177,47 @@ BEGIN
             END IF;
             v_at := v_at + 1;
         END IF;
-        v_positions[i] := v_at;
-        INSERT INTO events VALUES (v_at, a_ids[i], a_keys[i], a_times[i], a_kinds[i], a_tags[i],
-            a_contents[i], a_sigs[i], a_channels[i], a_addresses[i], a_targets[i], a_snapshots[i],
-            COALESCE(a_deleted[i], 0));
-        IF a_kinds[i] IN (9, 40002, 45001, 45003) THEN
-            v_touched := v_touched || a_ids[i];
-            v_fresh := v_fresh || a_ids[i];
-        ELSIF a_targets[i] IS NOT NULL THEN
-            v_touched := v_touched || a_targets[i];
-        ELSIF a_kinds[i] = 10100 THEN
-            v_touched := v_touched || ARRAY(SELECT vocative_edited(a_keys[i]));
-        ELSIF a_kinds[i] IN (5, 9005) AND COALESCE(a_deleted[i], 0) = 0 THEN
+        v_positions[v_new.at] := v_at;
+        INSERT INTO events VALUES (v_at, v_new.id, v_new.key, v_new.created_at, v_new.kind, v_new.tags,
+            v_new.content, v_new.sig, v_new.channel, v_new.address, v_new.target, v_new.snapshot,
+            COALESCE(a_deleted[v_new.at], 0));
+        IF v_new.kind IN (9, 40002, 45001, 45003) THEN
+            v_touched := v_touched || v_new.id;
+            v_fresh := v_fresh || v_new.id;
+        ELSIF v_new.target IS NOT NULL THEN
+            v_touched := v_touched || v_new.target;
+        ELSIF v_new.kind = 10100 THEN
+            v_touched := v_touched || ARRAY(SELECT vocative_edited(v_new.key));
+        ELSIF v_new.kind IN (5, 9005) AND COALESCE(a_deleted[v_new.at], 0) = 0 THEN
             INSERT INTO buried SELECT v_at, dead.id FROM unnest(a_dead_of, a_dead_ids) AS dead(of, id)
-                WHERE dead.of = i;
+                WHERE dead.of = v_new.at;
             INSERT INTO buried_addresses
-                SELECT dead.address, a_times[i] FROM unnest(a_dead_address_of, a_dead_addresses)
-                    AS dead(of, address) WHERE dead.of = i
+                SELECT dead.address, v_new.created_at FROM unnest(a_dead_address_of, a_dead_addresses)
+                    AS dead(of, address) WHERE dead.of = v_new.at
                 ON CONFLICT (address) DO UPDATE SET until = GREATEST(buried_addresses.until, excluded.until);
             IF NOT v_is_import THEN
                 v_gone := ARRAY(
                     SELECT e.position FROM unnest(a_dead_of, a_dead_ids) AS dead(of, id)
                         JOIN events e ON e.id = dead.id
-                    WHERE dead.of = i AND e.deleted = 0 AND e.kind NOT IN (5, 9005)
-                        AND ((a_kinds[i] = 5 AND e.key = a_keys[i])
-                            OR (a_kinds[i] = 9005 AND e.channel = a_channels[i]))
+                    WHERE dead.of = v_new.at AND e.deleted = 0 AND e.kind NOT IN (5, 9005)
+                        AND ((v_new.kind = 5 AND e.key = v_new.key)
+                            OR (v_new.kind = 9005 AND e.channel = v_new.channel))
                     UNION
                     SELECT e.position FROM unnest(a_dead_address_of, a_dead_addresses) AS dead(of, address)
                         JOIN events e ON e.address = dead.address
-                    WHERE dead.of = i AND e.created_at <= a_times[i]);
+                    WHERE dead.of = v_new.at AND e.created_at <= v_new.created_at);
                 IF cardinality(v_gone) > 0 THEN
                     v_touched := v_touched || vocative_entomb(v_gone);
                 END IF;
             END IF;
         END IF;
-        FOR v_old IN SELECT change.said FROM unnest(a_change_of, a_changes) AS change(of, said)
-            WHERE change.of = i AND change.said::jsonb ? 'do'
-        LOOP
-            PERFORM vocative_change(v_old.said::jsonb);
-        END LOOP;
+        IF cardinality(a_changes) > 0 THEN
+            FOR v_old IN SELECT change.said FROM unnest(a_change_of, a_changes) AS change(of, said)
+                WHERE change.of = v_new.at AND change.said::jsonb ? 'do'
+            LOOP
+                PERFORM vocative_change(v_old.said::jsonb);
+            END LOOP;
+        END IF;
         o_position := v_at;
         RETURN NEXT;
     END LOOP;
@@ -210,10 +240,12 @@ BEGIN
     IF cardinality(v_touched) > 0 THEN
         PERFORM vocative_mentions(v_touched, v_fresh);
     END IF;
+    DELETE FROM gone WHERE since < EXTRACT(EPOCH FROM clock_timestamp())::bigint - {gone_for};
     UPDATE head SET position = GREATEST(v_at, a_head) WHERE position < GREATEST(v_at, a_head);
 END $$;
 
 -- A table that has just been filled has no statistics yet, and a plan that reads it whole is kept by the
--- connection. Everything above is a look-up by an index, so say so. Compiling plans costs more than it saves.
-ALTER FUNCTION vocative_append
-    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
+-- connection. Everything above is a look-up by an index, so say so. Then a plan is as good for one batch as
+-- for the next, and is made once. Compiling plans costs more than it saves.
+ALTER FUNCTION vocative_append SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan;

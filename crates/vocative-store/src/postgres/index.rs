@@ -1,17 +1,21 @@
 //! The mention index compared with the events, and what differs made again under the lock of whoever appends.
 
+use std::collections::BTreeSet;
+
 use tokio_postgres::{Client, IsolationLevel, Row};
+use vocative::Key;
 
 use super::failure::failed;
-use super::read::{int, run};
+use super::read::{self, int, run};
 use super::row;
 use crate::error::StoreError;
 use crate::event::kinds;
 use crate::facts::Facts;
-use crate::index::{IndexPart, Rebuilt, Seen};
+use crate::inbox::MentionRow;
+use crate::index::{IndexPart, Rebuilt, RowPlace, Seen};
 use crate::session::{AccountId, AccountName, EntryId, SessionId};
-use crate::sql::{self, Arg, ROW};
-use crate::value::{EventId, Position};
+use crate::sql::{self, Arg, Dialect, ROW};
+use crate::value::Position;
 
 pub(super) async fn rebuild(
     client: &mut Client,
@@ -32,7 +36,7 @@ async fn events(
     limit: usize,
 ) -> Result<Rebuilt, StoreError> {
     let (seen, end) = see(client, after, until, limit).await?;
-    let rows = seen.wanted.len() as u64;
+    let rows = seen.rows.len() as u64;
     let events: Vec<_> = seen.events.clone();
     let repairs = seen.repairs();
     let repaired = repairs.len();
@@ -85,42 +89,49 @@ async fn see(
     let found = run(client, names, &stretch).await?;
     let name = |found: &Row| Ok((row::position(found, 0)?, row::number(found, 1)?, row::key(found, 2)?));
     let names = found.iter().map(name).collect::<Result<_, StoreError>>()?;
-    let wanted = run(client, &format!("SELECT {ROW} FROM vocative_wanted($1, $2) r"), &stretch).await?;
-    let wanted = wanted.iter().map(row::mention).collect::<Result<_, _>>()?;
-    let stored = run(client, &format!("SELECT {ROW} FROM vocative_stored($1, $2) r"), &stretch).await?;
-    let stored = stored.iter().map(row::mention).collect::<Result<_, _>>()?;
+    let found = run(client, "SELECT o_item, o_is_right FROM vocative_compared($1, $2)", &stretch).await?;
+    let row = |found: &Row| Ok((row::id(found, 0)?, row::number(found, 1)? != 0));
+    let rows = found.iter().map(row).collect::<Result<_, StoreError>>()?;
     transaction.commit().await.map_err(|error| failed(&error))?;
-    Ok((Seen { events, names, wanted, stored }, end))
+    Ok((Seen { events, names, rows }, end))
 }
 
 async fn rows(
     client: &Client,
-    after: Option<EventId>,
-    until: EventId,
+    after: Option<RowPlace>,
+    until: Key,
     limit: usize,
 ) -> Result<Rebuilt, StoreError> {
-    let sql = "SELECT r.item, CASE WHEN e.id IS NULL THEN 1::bigint ELSE 0 END FROM mentions r \
-         LEFT JOIN events e ON e.id = r.item AND e.kind IN (9, 40002, 45001, 45003) \
-         WHERE r.item > $1 AND r.item <= $2 ORDER BY r.item LIMIT $3";
-    let after = Arg::Bytes(after.map_or(Vec::new(), |id| id.as_bytes().to_vec()));
-    let found = run(client, sql, &[after, until.into(), int(limit as u64)]).await?;
-    let mut strays = Vec::new();
+    let page = read::rows(client, &sql::mentions_after(Dialect::Postgres, after, limit)).await?;
+    let is_last = page.len() < limit || page.last().is_some_and(|last| last.recipient > until);
+    let place = |row: &MentionRow| (row.recipient, row.at, row.item);
+    let rest = page.last().filter(|_| !is_last).map(place);
+    let rest = rest.map(|after| IndexPart::Rows { after: Some(after), until });
+    let page: Vec<RowPlace> = page.iter().take_while(|row| row.recipient <= until).map(place).collect();
+    let recipients: Vec<&[u8]> = page.iter().map(|(key, _, _)| &key.as_bytes()[..]).collect();
+    let ats: Vec<i64> = page.iter().map(|(_, at, _)| at.as_secs().cast_signed()).collect();
+    let items: Vec<&[u8]> = page.iter().map(|(_, _, item)| &item.as_bytes()[..]).collect();
+    // Most rows stand where a message names the recipient; only the others take the whole rule.
+    let found = client.query("SELECT vocative_unnamed($1, $2, $3)", &[&recipients, &ats, &items]).await;
+    let found = found.map_err(|error| failed(&error))?;
+    let mut surplus = BTreeSet::new();
     for found in &found {
-        if row::number(found, 1)? != 0 {
-            strays.push(row::blob(found, 0)?);
+        let nth = usize::try_from(row::number(found, 0)? - 1).ok();
+        surplus.extend(nth.and_then(|nth| page.get(nth)).copied());
+    }
+    if !surplus.is_empty() {
+        let items: Vec<&[u8]> = surplus.iter().map(|(_, _, item)| &item.as_bytes()[..]).collect();
+        let wanted = client.query(&format!("SELECT {ROW} FROM vocative_wanted_of($1) r"), &[&items]).await;
+        for wanted in wanted.map_err(|error| failed(&error))? {
+            surplus.remove(&place(&row::mention(&wanted)?));
         }
     }
-    strays.dedup();
-    let repaired = strays.len() as u64;
-    if repaired > 0 {
-        let sql = "DELETE FROM mentions WHERE item = ANY ($1) AND NOT EXISTS \
-             (SELECT 1 FROM events e WHERE e.id = item AND e.kind IN (9, 40002, 45001, 45003))";
-        client.execute(sql, &[&strays]).await.map_err(|error| failed(&error))?;
+    if !surplus.is_empty() {
+        let items: Vec<&[u8]> = surplus.iter().map(|(_, _, item)| &item.as_bytes()[..]).collect();
+        let sql = "SELECT vocative_repair('{}', '{}', '{}', '{}', '{}', $1)";
+        client.execute(sql, &[&items]).await.map_err(|error| failed(&error))?;
     }
-    // All rows of an item are strays or none is, so those of the last one need not be complete.
-    let last = found.last().filter(|_| found.len() >= limit).map(|last| row::id(last, 0)).transpose()?;
-    let rest = last.map(|last| IndexPart::Rows { after: Some(last), until });
-    Ok(Rebuilt { rest, rows: 0, repaired })
+    Ok(Rebuilt { rest, rows: 0, repaired: surplus.len() as u64 })
 }
 
 async fn references(

@@ -1,21 +1,39 @@
 -- Making the mention index again.
 
--- The rows that the messages of a stretch of positions have to have.
-CREATE OR REPLACE FUNCTION vocative_wanted(a_after bigint, a_until bigint) RETURNS SETOF mentions
+-- The messages of a stretch of positions that have to have rows, once for each row, and whether it is there
+-- and right.
+CREATE OR REPLACE FUNCTION vocative_compared(a_after bigint, a_until bigint)
+RETURNS TABLE (o_item bytea, o_is_right bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT w.item, CASE WHEN r.at = w.at AND r.by_event = w.by_event AND r.actor = w.actor
+            AND r.channel IS NOT DISTINCT FROM w.channel AND r.why = w.why AND r.retracted = w.retracted
+            AND r.deleted = w.deleted THEN 1::bigint ELSE 0 END
+    FROM ({wanted_rows}) AS w(recipient, item, by_event, actor, at, channel, why, retracted, deleted)
+        LEFT JOIN mentions r ON r.item = w.item AND r.recipient = w.recipient;
+END $$;
+
+-- The rows that messages have to have.
+CREATE OR REPLACE FUNCTION vocative_wanted_of(a_items bytea[]) RETURNS SETOF mentions
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY SELECT w.recipient, w.at, w.item, w.by_event, w.actor, w.channel, w.why::bigint,
         w.retracted::bigint, w.deleted::bigint
-    FROM ({wanted_rows}) AS w(recipient, item, by_event, actor, at, channel, why, retracted, deleted);
+    FROM ({wanted_of}) AS w(recipient, item, by_event, actor, at, channel, why, retracted, deleted);
 END $$;
 
--- The rows that they have.
-CREATE OR REPLACE FUNCTION vocative_stored(a_after bigint, a_until bigint) RETURNS SETOF mentions
-LANGUAGE plpgsql STABLE AS $$
+-- Which of these rows, counted from 1, do not stand where a message names the recipient.
+CREATE OR REPLACE FUNCTION vocative_unnamed(a_recipients bytea[], a_ats bigint[], a_items bytea[])
+RETURNS SETOF bigint LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
 BEGIN
-    RETURN QUERY SELECT r.* FROM events e JOIN mentions r ON r.item = e.id
-    WHERE e.position > a_after AND e.position <= a_until AND e.kind IN (9, 40002, 45001, 45003);
+    RETURN QUERY SELECT said.place
+    FROM unnest(a_recipients, a_ats, a_items) WITH ORDINALITY AS said(recipient, at, item, place)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM events x JOIN names n ON n.event = x.position AND n.how = 1 AND n.key = said.recipient
+        WHERE x.id = said.item AND x.created_at = said.at AND x.kind IN (9, 40002, 45001, 45003)
+            AND x.key <> said.recipient);
 END $$;
 
 -- Says again whom the events at `a_positions` name, those of them that are still there, and makes the rows
@@ -43,9 +61,11 @@ BEGIN
     PERFORM vocative_settle(a_sessions, a_entries);
 END $$;
 
-ALTER FUNCTION vocative_wanted
+ALTER FUNCTION vocative_compared
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
-ALTER FUNCTION vocative_stored
+ALTER FUNCTION vocative_wanted_of
+    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
+ALTER FUNCTION vocative_unnamed
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;
 ALTER FUNCTION vocative_repair
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off;

@@ -10,7 +10,8 @@ use super::row;
 use crate::channel::{Channel, Member, Roles};
 use crate::error::StoreError;
 use crate::event::{Event, kinds};
-use crate::sql::{Arg, EVENT, Sql, checks};
+use crate::inbox::MentionRow;
+use crate::sql::{Arg, EVENT, Sql, checks, committed_after};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
@@ -34,6 +35,10 @@ pub(super) async fn count(client: &Client, sql: &Sql) -> Result<u64, StoreError>
     rows.first().map_or(Ok(0), |found| row::number(found, 0).map(i64::cast_unsigned))
 }
 
+pub(super) async fn rows(client: &Client, sql: &Sql) -> Result<Vec<MentionRow>, StoreError> {
+    run(client, &sql.text, &sql.args).await?.iter().map(row::mention).collect()
+}
+
 pub(super) async fn head(client: &Client) -> Result<Position, StoreError> {
     let rows = run(client, "SELECT position FROM head", &[]).await?;
     rows.first().map_or(Ok(Position::START), |found| row::position(found, 0))
@@ -50,11 +55,12 @@ pub(super) async fn events_after(
 ) -> Result<Vec<Placed>, StoreError> {
     // A deletion is for those who read each of its targets, so their channels come with it.
     let sql = format!(
-        "SELECT {EVENT}, e.channel, t.channels, COALESCE(t.unknown, 0) FROM events e LEFT JOIN LATERAL ( \
+        "SELECT {EVENT}, e.channel, t.channels, COALESCE(t.unknown, 0) FROM ({}) e LEFT JOIN LATERAL ( \
          SELECT array_agg(DISTINCT x.channel) FILTER (WHERE x.channel IS NOT NULL) AS channels, \
          COUNT(*) FILTER (WHERE x.id IS NULL) AS unknown \
          FROM buried b LEFT JOIN events x ON x.id = b.target WHERE b.event = e.position AND e.kind = {}) t \
-         ON TRUE WHERE e.position > $1 AND e.deleted = 0 ORDER BY e.position LIMIT $2",
+         ON TRUE ORDER BY e.position LIMIT $2",
+        committed_after(),
         kinds::DELETION
     );
     let found = run(client, &sql, &[int(after.get()), int(limit as u64)]).await?;

@@ -1,22 +1,37 @@
 //! Migrations, under a lock of the database, and the settings without which nothing is durable.
 
+use sha2::{Digest, Sha256};
 use tokio_postgres::{Client, Transaction};
 
 use super::failure::failed;
 use crate::error::StoreError;
-use crate::sql::{MENTION_ROWS, settle, wanted_rows};
+use crate::sql::{GONE, GONE_FOR, mention_rows, settle, wanted_of, wanted_rows};
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("schema.sql"), include_str!("version_2.sql"), include_str!("version_3.sql")];
-
-/// The functions, made again with every release that has a migration.
-const FUNCTIONS: [&str; 4] = [
-    include_str!("functions.sql"),
-    include_str!("documents.sql"),
-    include_str!("sessions.sql"),
-    include_str!("index.sql"),
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("version_2.sql"),
+    include_str!("version_3.sql"),
+    include_str!("version_4.sql"),
 ];
+
+/// The functions, made again whenever their text is another than that which made them.
+fn functions() -> String {
+    const TEXTS: [&str; 4] = [
+        include_str!("functions.sql"),
+        include_str!("documents.sql"),
+        include_str!("sessions.sql"),
+        include_str!("index.sql"),
+    ];
+    TEXTS
+        .concat()
+        .replace("{mention_rows}", &mention_rows("INSERT", "SELECT DISTINCT unnest(a_touched)"))
+        .replace("{settle}", &settle("SELECT * FROM unnest(a_sessions, a_entries)"))
+        .replace("{wanted_of}", &wanted_of("SELECT DISTINCT unnest(a_items)"))
+        .replace("{wanted_rows}", &wanted_rows("e.position > a_after AND e.position <= a_until"))
+        .replace("{gone}", GONE)
+        .replace("{gone_for}", &GONE_FOR.to_string())
+}
 
 /// An arbitrary number that only this program locks.
 const LOCK: i64 = 0x766f_6361_7469_7665;
@@ -47,15 +62,19 @@ async fn run(tx: &Transaction<'_>) -> Result<(), StoreError> {
             .await
             .map_err(|error| failed(&error))?;
     }
-    if found < known {
-        let rows = MENTION_ROWS.replace("{touched}", "SELECT DISTINCT unnest(a_touched)");
-        let settle = settle("SELECT * FROM unnest(a_sessions, a_entries)");
-        let wanted = wanted_rows("e.position > a_after AND e.position <= a_until");
-        for functions in FUNCTIONS {
-            let functions = functions.replace("{mention_rows}", &rows).replace("{settle}", &settle);
-            let functions = functions.replace("{wanted_rows}", &wanted);
-            tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
-        }
+    let functions = functions();
+    let digest = Sha256::digest(functions.as_bytes()).to_vec();
+    tx.batch_execute("CREATE TABLE IF NOT EXISTS schema_functions (digest bytea NOT NULL)")
+        .await
+        .map_err(|error| failed(&error))?;
+    let kept =
+        tx.query_opt("SELECT digest FROM schema_functions", &[]).await.map_err(|error| failed(&error))?;
+    if kept.is_none_or(|kept| kept.get::<_, &[u8]>(0) != digest) {
+        tx.batch_execute(&functions).await.map_err(|error| failed(&error))?;
+        tx.execute("DELETE FROM schema_functions", &[]).await.map_err(|error| failed(&error))?;
+        tx.execute("INSERT INTO schema_functions VALUES ($1)", &[&digest])
+            .await
+            .map_err(|error| failed(&error))?;
     }
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! A group as one call of the function that appends.
 
-use deadpool_postgres::Pool;
-
 use super::batch::Batch;
 use super::call::{self, Failure};
-use super::failure::{failed, is_of_event, no_connection};
+use super::connections::{ANSWER, Connections};
+use super::failure::{failed, is_of_event};
 use crate::error::{Outcome, Refusal, StoreError};
 use crate::facts::Facts;
 use crate::group::{Apply, Fault};
 use crate::store::Entry;
 
 /// What the node's writer appends through.
-pub(super) struct Appender(pub(super) Pool);
+pub(super) struct Appender(pub(super) Connections);
 
 impl Apply for Appender {
     async fn apply(&mut self, entries: &[&Entry]) -> Result<Vec<Outcome>, Fault> {
@@ -29,8 +28,8 @@ impl Apply for Appender {
                 Err(refusal) => Some(refusal),
             });
         }
-        let client = self.0.get().await.map_err(|error| Fault::OfStore(no_connection(&error)))?;
-        let mut answers = call::append(&client, &batch).await.map_err(fault)?.into_iter();
+        let answers = self.0.ask(ANSWER, |db| Box::pin(async move { call::append(db, &batch).await })).await;
+        let mut answers = answers.map_err(fault)?.into_iter();
         let outcomes =
             refused.into_iter().map(|refusal| refusal.map(Outcome::Refused).or_else(|| answers.next()));
         let missing = || Fault::OfStore(StoreError::Database("an answer is missing".to_owned()));
@@ -42,6 +41,6 @@ fn fault(failure: Failure) -> Fault {
     match failure {
         Failure::Said(error) if is_of_event(&error) => Fault::OfEvent(error.to_string()),
         Failure::Said(error) => Fault::OfStore(failed(&error)),
-        Failure::Unreadable(error) => Fault::OfStore(error),
+        Failure::OfStore(error) => Fault::OfStore(error),
     }
 }

@@ -1,10 +1,13 @@
 //! The rows of a person (section 5): one statement for each key and each account name, which walks one
 //! stretch of the index; whoever runs them merges their rows.
 
-use super::{Arg, Dialect, Sql};
+use vocative::Key;
+
+use super::{Arg, Dialect, ROW, Sql};
 use crate::channel::Reader;
 use crate::inbox::{InboxCursor, InboxQuery, Person, Source};
 use crate::session::{AccountName, Millis};
+use crate::value::{EventId, Timestamp};
 
 /// Columns of a row of a session, in the order in which both backends read them.
 const SESSION_ROW: &str = "r.recipient, r.session, r.entry, r.actor, r.at, r.disputed";
@@ -57,12 +60,17 @@ fn walks<T>(dialect: Dialect, of: &[T], mut walk: impl FnMut(&mut Sql, &T)) -> V
     all
 }
 
-fn message_walk(sql: &mut Sql, query: &InboxQuery, key: &vocative::Key) {
+/// The rows of a message that others of these keys have, to be followed by the keys. A row stands at the
+/// time of what named its recipient, the message or an edit of it, and is found there.
+const OF_ANOTHER: &str = "SELECT 1 FROM events x CROSS JOIN mentions o \
+     WHERE (x.id = r.item OR x.target = r.item) AND o.at = x.created_at AND o.item = r.item AND o.recipient IN ";
+
+fn message_walk(sql: &mut Sql, query: &InboxQuery, key: &Key) {
     let Person { keys, .. } = &query.recipient;
     let has_others = keys.len() > 1;
     let is_named_by_another = |sql: &mut Sql| {
-        sql.push("EXISTS (SELECT 1 FROM mentions o WHERE o.item = r.item AND o.recipient IN ");
-        sql.bind_list(keys.iter().copied()).push(" AND o.retracted + o.deleted = 0 AND o.actor NOT IN ");
+        sql.push("EXISTS (").push(OF_ANOTHER).bind_list(keys.iter().copied());
+        sql.push(" AND o.retracted + o.deleted = 0 AND o.actor NOT IN ");
         sql.bind_list(keys.iter().copied()).push(")");
     };
     sql.push("SELECT r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why");
@@ -75,7 +83,11 @@ fn message_walk(sql: &mut Sql, query: &InboxQuery, key: &vocative::Key) {
             sql.push(", ").push(flag);
         }
     }
-    sql.push(" FROM mentions r WHERE r.recipient = ").bind(*key);
+    sql.push(" FROM mentions r ");
+    if matches!(query.reader, Reader::Keys(_)) {
+        sql.push("LEFT JOIN channels c ON c.id = r.channel ");
+    }
+    sql.push("WHERE r.recipient = ").bind(*key);
     if let Some(since) = query.since {
         sql.push(" AND r.at >= ").bind(Arg::Int(since.secs_from()));
     }
@@ -101,14 +113,14 @@ fn message_walk(sql: &mut Sql, query: &InboxQuery, key: &vocative::Key) {
     if has_others {
         // Keys that the message itself names have rows at one place, which whoever merges takes for one.
         // What an edit added has none beside those, and of several the first has it.
-        sql.push(" AND (r.why <> 2 OR NOT EXISTS (SELECT 1 FROM mentions o WHERE o.item = r.item");
-        sql.push(" AND o.recipient IN ").bind_list(keys.iter().copied().filter(|other| other != key));
+        sql.push(" AND (r.why <> 2 OR NOT EXISTS (").push(OF_ANOTHER);
+        sql.bind_list(keys.iter().copied().filter(|other| other != key));
         sql.push(" AND (o.why <> 2 OR o.at < r.at OR (o.at = r.at AND o.recipient < r.recipient))");
         sql.push(" AND o.actor NOT IN ").bind_list(keys.iter().copied()).push("))");
     }
     if let Reader::Keys(keys) = &query.reader {
         sql.push(" AND ");
-        super::readable(sql, keys, "r");
+        super::readable_joined(sql, keys, "r");
     }
     sql.push(" ORDER BY r.at DESC, r.item");
     limit(sql, query);
@@ -152,4 +164,27 @@ fn limit(sql: &mut Sql, query: &InboxQuery) {
     if sql.dialect == Dialect::Postgres {
         sql.push(&format!(" LIMIT {}", query.effective_limit() + 1));
     }
+}
+
+/// The rows of everyone after one, in the order in which they stand.
+pub(crate) fn mentions_after(
+    dialect: Dialect,
+    after: Option<(Key, Timestamp, EventId)>,
+    limit: usize,
+) -> Sql {
+    let mut sql = Sql::new(dialect);
+    let order = format!("ORDER BY r.recipient, r.at DESC, r.item LIMIT {limit}");
+    sql.push(&format!("SELECT {ROW} FROM ("));
+    // First what is left of the recipient, then the others: so each is one stretch, however much one has.
+    if let Some((recipient, at, item)) = after {
+        sql.push("SELECT * FROM (SELECT * FROM mentions r WHERE r.recipient = ").bind(recipient);
+        sql.push(" AND r.at <= ").bind(at).push(" AND (r.at < ").bind(at);
+        sql.push(" OR r.item > ").bind(item).push(&format!(") {order}) own UNION ALL "));
+        sql.push("SELECT * FROM (SELECT * FROM mentions r WHERE r.recipient > ").bind(recipient);
+        sql.push(&format!(" {order}) others"));
+    } else {
+        sql.push("SELECT * FROM mentions");
+    }
+    sql.push(&format!(") r {order}"));
+    sql
 }

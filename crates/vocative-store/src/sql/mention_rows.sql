@@ -47,7 +47,7 @@ named AS (
         SELECT 1 FROM names o
         WHERE o.event = adding.message AND o.how = 1 AND o.key = adding.recipient)
 )
-INSERT INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)
+{insert} INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)
 SELECT r.recipient, r.item, r.by_event, r.actor, r.at, r.channel, r.why,
     -- Whom the message names with the edit that counts laid over it (X-10, H-1): behind the marker the
     -- edit's list alone, without it whomever the message names in any way and whom the edit notifies.

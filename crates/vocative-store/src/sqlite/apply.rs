@@ -2,25 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::row::{self, signed};
 use super::{changes, read};
 use crate::error::{Outcome, Refusal};
 use crate::event::{Event, kinds};
 use crate::facts::{Facts, How, tags_of_deleted};
-use crate::sql::{EVENT, MENTION_ROWS};
+use crate::sql::{EVENT, GONE, GONE_FOR, mention_rows};
 use crate::store::{Condition, Entry};
 use crate::value::{ChannelId, EventId, Position};
 
-/// Messages whose mention rows are made again before the commit.
+/// Messages whose mention rows are made before the commit.
 #[derive(Debug, Default)]
-pub(super) struct Touched(BTreeSet<EventId>);
+pub(super) struct Touched {
+    /// Came just now, so they have none yet.
+    fresh: BTreeSet<EventId>,
+    /// Were here before, and may have some.
+    again: BTreeSet<EventId>,
+}
 
 impl Touched {
-    /// Notes messages.
+    /// Notes messages that were here before.
     pub(super) fn extend(&mut self, items: impl IntoIterator<Item = EventId>) {
-        self.0.extend(items);
+        self.again.extend(items);
     }
 }
 
@@ -57,13 +62,14 @@ pub(super) fn entry(
             return Ok(Outcome::Refused(Refusal::Superseded { by: old.id }));
         }
         forget(db, position, &old)?;
+        remember(db, position)?;
         db.prepare_cached("DELETE FROM names WHERE event = ?1")?.execute([signed(position.get())])?;
         db.prepare_cached("DELETE FROM events WHERE position = ?1")?.execute([signed(position.get())])?;
     }
     *head = Position::new(head.get() + 1);
     insert(db, *head, event, &facts, false)?;
     bury(db, event, &facts, touched)?;
-    touch(db, event, &facts, touched)?;
+    touch(db, event, &facts, true, touched)?;
     for change in &entry.changes {
         changes::apply(db, change)?;
     }
@@ -162,7 +168,7 @@ pub(super) fn insert(
 fn bury(db: &Connection, event: &Event, facts: &Facts, touched: &mut Touched) -> rusqlite::Result<()> {
     for id in &facts.deletes.ids {
         let sql = format!("SELECT {EVENT}, e.channel FROM events e WHERE e.id = ?1 AND e.deleted = 0");
-        let with_channel = |row: &rusqlite::Row<'_>| Ok((row::event(row)?, row.get(9)?));
+        let with_channel = |row: &Row<'_>| Ok((row::event(row)?, row.get(9)?));
         let found = db.prepare_cached(&sql)?.query_row([id.as_bytes()], with_channel).optional()?;
         let Some(((position, target, _), channel)) = found else { continue };
         let channel: Option<String> = channel;
@@ -194,6 +200,7 @@ fn entomb(
     touched: &mut Touched,
 ) -> rusqlite::Result<()> {
     forget(db, position, &target)?;
+    remember(db, position)?;
     target.tags = tags_of_deleted(&target.tags);
     let tags = serde_json::to_string(&target.tags).expect("strings are JSON");
     db.prepare_cached(
@@ -202,7 +209,22 @@ fn entomb(
     )?
     .execute(params![signed(position.get()), tags])?;
     let facts = Facts::of(&target).unwrap_or_default();
-    touch(db, &target, &facts, touched)
+    touch(db, &target, &facts, false, touched)
+}
+
+/// Keeps an event that goes for whoever has not delivered it yet.
+fn remember(db: &Connection, position: Position) -> rusqlite::Result<()> {
+    let sql = format!(
+        "INSERT OR IGNORE INTO gone ({GONE}, since) SELECT {GONE}, unixepoch() FROM events WHERE position = ?1"
+    );
+    db.prepare_cached(&sql)?.execute([signed(position.get())])?;
+    Ok(())
+}
+
+/// Drops what has been gone for so long that nobody asks for it any more.
+pub(super) fn drop_gone(db: &Connection) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM gone WHERE since < unixepoch() - ?1")?.execute([GONE_FOR])?;
+    Ok(())
 }
 
 /// Takes an event out of what filters and searches find.
@@ -220,11 +242,12 @@ fn forget(db: &Connection, position: Position, event: &Event) -> rusqlite::Resul
     Ok(())
 }
 
-/// Notes which messages' rows depend on an event that came or went.
+/// Notes which messages' rows depend on an event that came (`is_new`) or went.
 pub(super) fn touch(
     db: &Connection,
     event: &Event,
     facts: &Facts,
+    is_new: bool,
     touched: &mut Touched,
 ) -> rusqlite::Result<()> {
     if kinds::MESSAGES.contains(&event.kind) {
@@ -232,10 +255,11 @@ pub(super) fn touch(
         let names = facts.names.iter().any(|(how, _)| *how == How::Notify);
         let mut edited = db.prepare_cached("SELECT 1 FROM events WHERE target = ?1")?;
         if names || edited.exists([event.id.as_bytes()])? {
-            touched.0.insert(event.id);
+            let messages = if is_new { &mut touched.fresh } else { &mut touched.again };
+            messages.insert(event.id);
         }
     } else if event.kind == kinds::EDIT {
-        touched.0.extend(facts.target);
+        touched.again.extend(facts.target);
     } else if event.kind == kinds::AGENT_PROFILE {
         // The owner of an agent may edit what it wrote (X-11).
         let mut edited = db.prepare_cached(
@@ -243,7 +267,7 @@ pub(super) fn touch(
              WHERE m.key = ?1 AND m.kind IN (9, 40002, 45001, 45003) AND e.key <> m.key",
         )?;
         for id in edited.query_map([event.key.as_bytes()], |found| row::id(found, 0))? {
-            touched.0.insert(id?);
+            touched.again.insert(id?);
         }
     }
     Ok(())
@@ -251,14 +275,32 @@ pub(super) fn touch(
 
 /// Makes the mention rows of what was touched.
 pub(super) fn flush(db: &Connection, touched: &Touched) -> rusqlite::Result<()> {
-    if touched.0.is_empty() {
-        return Ok(());
+    let queried = "SELECT unhex(value) FROM json_each(?1)";
+    let list = |ids: Vec<String>| serde_json::to_string(&ids).expect("strings are JSON");
+    if !touched.again.is_empty() {
+        let ids = list(touched.again.iter().map(EventId::to_string).collect());
+        // Whoever has a row was named by the message or by an edit of it, at its time: so the rows are
+        // found where they stand, and no index by message is kept for this.
+        let mut found = db.prepare_cached(&format!(
+            "WITH touched(id) AS ({queried}), source(item, position, at) AS ( \
+             SELECT t.id, e.position, e.created_at FROM touched t JOIN events e ON e.id = t.id UNION ALL \
+             SELECT t.id, e.position, e.created_at FROM touched t JOIN events e ON e.target = t.id) \
+             SELECT n.key, s.at, s.item FROM source s JOIN names n ON n.event = s.position AND n.how = 1"
+        ))?;
+        let mut delete =
+            db.prepare_cached("DELETE FROM mentions WHERE recipient = ?1 AND at = ?2 AND item = ?3")?;
+        let read = |row: &Row<'_>| Ok((row::key(row, 0)?, row::time(row, 1)?, row::id(row, 2)?));
+        for row in found.query_map([&ids], read)? {
+            let (recipient, at, item) = row?;
+            delete.execute(params![recipient.as_bytes(), signed(at.as_secs()), item.as_bytes()])?;
+        }
     }
-    let ids: Vec<String> = touched.0.iter().map(EventId::to_string).collect();
-    let ids = serde_json::to_string(&ids).expect("strings are JSON");
-    let touched = "SELECT unhex(value) FROM json_each(?1)";
-    db.prepare_cached(&format!("DELETE FROM mentions WHERE item IN ({touched})"))?.execute([&ids])?;
-    db.prepare_cached(&MENTION_ROWS.replace("{touched}", touched))?.execute([&ids])?;
+    let all = touched.again.union(&touched.fresh).map(EventId::to_string).collect::<Vec<_>>();
+    if !all.is_empty() {
+        // A failure ends the whole transaction, so nothing is kept to undo the statement alone.
+        let insert = mention_rows("INSERT OR ROLLBACK", queried);
+        db.prepare_cached(&insert)?.execute([list(all)])?;
+    }
     Ok(())
 }
 

@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, 
 
 use super::apply::{self, Touched};
 use super::pool::failed;
-use super::{changes, documents, row, sessions, settings};
+use super::{changes, documents, read, row, sessions, settings};
 use crate::channel::Member;
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::setting::Setting;
-use crate::sql::{self, Dialect, EVENT, REFERENCE, ROW};
+use crate::sql::{self, Dialect, EVENT, REFERENCE};
 use crate::store::{ExportCursor, ExportPage, Record};
 use crate::value::Position;
 
@@ -79,14 +79,8 @@ pub(super) fn page(db: &Connection, cursor: &ExportCursor, limit: usize) -> rusq
             records(db, &sql, bounds, |found| Ok(Record::Reference(sessions::published(found)?)))?
         }
         ExportCursor::Mentions(after) => {
-            let recipient = after.as_ref().map_or(&[][..], |(key, _)| key.as_bytes());
-            let item = after.as_ref().map_or(&[][..], |(_, item)| item.as_bytes());
-            let sql = format!(
-                "SELECT {ROW} FROM mentions r WHERE (r.item, r.recipient) > (?1, ?2) \
-                 ORDER BY r.item, r.recipient LIMIT ?3"
-            );
-            let bounds = params![item, recipient, most];
-            records(db, &sql, bounds, |found| Ok(Record::Mention(row::mention(found)?)))?
+            let sql = sql::mentions_after(Dialect::Sqlite, *after, limit);
+            read::rows(db, &sql)?.into_iter().map(Record::Mention).collect()
         }
     };
     Ok(ExportPage { next: cursor.next(&records, limit), records })
@@ -121,7 +115,7 @@ pub(super) fn import(db: &mut Connection, records: Vec<Record>, head: Position) 
                 }
                 last = position;
                 apply::insert(&tx, position, &event, &facts, deleted).map_err(failed)?;
-                apply::touch(&tx, &event, &facts, &mut touched).map_err(failed)?;
+                apply::touch(&tx, &event, &facts, true, &mut touched).map_err(failed)?;
             }
             Record::Channel(channel) => changes::set_channel(&tx, &channel).map_err(failed)?,
             Record::Member(channel, member) => {

@@ -9,25 +9,28 @@ use crate::sql::{self, Dialect, Sql};
 type Read = fn(&Row<'_>) -> rusqlite::Result<InboxRow>;
 
 pub(super) fn page(db: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
-    // All walks are of one state, whatever is written meanwhile.
-    db.prepare_cached("SAVEPOINT inbox")?.execute([])?;
-    let page = merged(db, query);
-    db.prepare_cached("RELEASE inbox")?.execute([])?;
-    page
-}
-
-fn merged(db: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
     let messages = sql::messages(Dialect::Sqlite, query).into_iter();
     let sessions = sql::sessions(Dialect::Sqlite, query).into_iter();
     let walks: Vec<(Sql, Read)> = messages
         .map(|sql| (sql, (|found| row::mention(found).map(InboxRow::Message)) as Read))
         .chain(sessions.map(|sql| (sql, (|found| row::session(found).map(InboxRow::Session)) as Read)))
         .collect();
+    if walks.len() == 1 {
+        return merged(db, query, &walks);
+    }
+    // All walks are of one state, whatever is written meanwhile.
+    db.prepare_cached("SAVEPOINT inbox")?.execute([])?;
+    let page = merged(db, query, &walks);
+    db.prepare_cached("RELEASE inbox")?.execute([])?;
+    page
+}
+
+fn merged(db: &Connection, query: &InboxQuery, walks: &[(Sql, Read)]) -> rusqlite::Result<InboxPage> {
     let statements = walks.iter().map(|(sql, _)| db.prepare_cached(&sql.text));
     let mut statements = statements.collect::<rusqlite::Result<Vec<_>>>()?;
     let begun = statements
         .iter_mut()
-        .zip(&walks)
+        .zip(walks)
         .map(|(statement, (sql, read))| Walk::begin(statement.query(params_from_iter(&sql.args))?, *read));
     let mut open = begun.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut gathering = Gathering::new(query);

@@ -4,23 +4,25 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use vocative::Key;
 
 use super::apply::{self, Touched};
 use super::row::{self, signed};
-use super::sessions;
-use crate::event::Event;
-use crate::facts::Facts;
-use crate::index::{IndexPart, Rebuilt, Repairs, Seen};
+use super::{read, sessions};
+use crate::event::{Event, kinds};
+use crate::facts::{Facts, How};
+use crate::inbox::MentionRow;
+use crate::index::{IndexPart, Rebuilt, Repairs, RowPlace, Seen};
 use crate::session::{AccountId, AccountName, EntryId, SessionId};
-use crate::sql::{self, EVENT, ROW};
-use crate::value::{EventId, Position};
+use crate::sql::{self, Dialect, EVENT};
+use crate::value::{EventId, Position, Timestamp};
 
 /// What a look at a part of the index has found.
 pub(super) enum Found {
     /// Among events.
     Events(Repairs),
-    /// Rows of items that are no message.
-    Strays(BTreeSet<EventId>),
+    /// Rows that no event makes.
+    Surplus(BTreeSet<RowPlace>),
     /// References whose mark of dispute is wrong.
     References(sessions::Touched),
 }
@@ -61,41 +63,54 @@ fn events(
     let names = "SELECT event, how, key FROM names WHERE event > ?1 AND event <= ?2 ORDER BY event, how, key";
     let read = |found: &Row<'_>| Ok((row::position(found, 0)?, found.get(1)?, row::key(found, 2)?));
     let names = db.prepare_cached(names)?.query_map(stretch, read)?.collect::<Result<_, _>>()?;
-    let wanted = sql::wanted_rows("e.position > ?1 AND e.position <= ?2");
-    let wanted =
-        db.prepare_cached(&wanted)?.query_map(stretch, row::mention)?.collect::<Result<Vec<_>, _>>()?;
-    let stored = format!(
-        "SELECT {ROW} FROM mentions r WHERE r.item IN (SELECT id FROM events \
-         WHERE position > ?1 AND position <= ?2 AND +kind IN (9, 40002, 45001, 45003))"
+    let compared = format!(
+        "WITH w(recipient, item, by_event, actor, at, channel, why, retracted, deleted) AS ({}) \
+         SELECT w.item, r.by_event = w.by_event AND r.actor = w.actor AND r.channel IS w.channel \
+             AND r.why = w.why AND r.retracted = w.retracted AND r.deleted = w.deleted \
+         FROM w LEFT JOIN mentions r ON r.recipient = w.recipient AND r.at = w.at AND r.item = w.item",
+        sql::wanted_rows("e.position > ?1 AND e.position <= ?2")
     );
-    let stored = db.prepare_cached(&stored)?.query_map(stretch, row::mention)?.collect::<Result<_, _>>()?;
-    let rows = wanted.len() as u64;
-    let repairs = Seen { events, names, wanted, stored }.repairs();
+    let read = |found: &Row<'_>| Ok((row::id(found, 0)?, found.get::<_, Option<bool>>(1)?.unwrap_or(false)));
+    let rows: Vec<_> = db.prepare_cached(&compared)?.query_map(stretch, read)?.collect::<Result<_, _>>()?;
+    let count = rows.len() as u64;
+    let repairs = Seen { events, names, rows }.repairs();
     let rest = (end < until).then_some(IndexPart::Events { after: end, until });
-    Ok((Rebuilt { rest, rows, repaired: repairs.len() }, Found::Events(repairs)))
+    Ok((Rebuilt { rest, rows: count, repaired: repairs.len() }, Found::Events(repairs)))
 }
 
 fn rows(
     db: &Connection,
-    after: Option<EventId>,
-    until: EventId,
+    after: Option<RowPlace>,
+    until: Key,
     limit: usize,
 ) -> rusqlite::Result<(Rebuilt, Found)> {
-    let sql = "SELECT r.item, e.id IS NULL FROM mentions r \
-         LEFT JOIN events e ON e.id = r.item AND +e.kind IN (9, 40002, 45001, 45003) \
-         WHERE r.item > ?1 AND r.item <= ?2 ORDER BY r.item, r.recipient LIMIT ?3";
-    let after = after.as_ref().map_or(&[][..], |id| id.as_bytes());
-    let read = |found: &Row<'_>| Ok((row::id(found, 0)?, found.get(1)?));
-    let bounds = params![after, until.as_bytes(), signed(limit as u64)];
-    let found: Vec<(EventId, bool)> =
-        db.prepare_cached(sql)?.query_map(bounds, read)?.collect::<Result<_, _>>()?;
-    let strays: BTreeSet<EventId> =
-        found.iter().filter(|(_, is_stray)| *is_stray).map(|(id, _)| *id).collect();
-    // All rows of an item are strays or none is, so those of the last one need not be complete.
-    let rest = found.last().filter(|_| found.len() >= limit);
-    let rest = rest.map(|(last, _)| IndexPart::Rows { after: Some(*last), until });
-    let repaired = strays.len() as u64;
-    Ok((Rebuilt { rest, rows: 0, repaired }, Found::Strays(strays)))
+    let page = read::all(db, &sql::mentions_after(Dialect::Sqlite, after, limit), row::mention)?;
+    let is_last = page.len() < limit || page.last().is_some_and(|last| last.recipient > until);
+    let place = |row: &MentionRow| (row.recipient, row.at, row.item);
+    let rest = page.last().filter(|_| !is_last).map(place);
+    // Most rows stand where a message names the recipient; only the others take the whole rule.
+    let mut named = db.prepare_cached(
+        "SELECT 1 FROM events x JOIN names n ON n.event = x.position AND n.how = 1 AND n.key = ?1 \
+         WHERE x.id = ?3 AND x.created_at = ?2 AND +x.kind IN (9, 40002, 45001, 45003) AND x.key <> ?1",
+    )?;
+    let mut surplus = BTreeSet::new();
+    for row in page.iter().take_while(|row| row.recipient <= until) {
+        let at = signed(row.at.as_secs());
+        if !named.exists(params![row.recipient.as_bytes(), at, row.item.as_bytes()])? {
+            surplus.insert(place(row));
+        }
+    }
+    if !surplus.is_empty() {
+        let items: BTreeSet<String> = surplus.iter().map(|(_, _, item)| item.to_string()).collect();
+        let items = serde_json::to_string(&items).expect("strings are JSON");
+        let wanted = sql::wanted_of("SELECT unhex(value) FROM json_each(?1)");
+        for wanted in db.prepare_cached(&wanted)?.query_map([items], row::mention)? {
+            surplus.remove(&place(&wanted?));
+        }
+    }
+    let rest = rest.map(|after| IndexPart::Rows { after: Some(after), until });
+    let repaired = surplus.len() as u64;
+    Ok((Rebuilt { rest, rows: 0, repaired }, Found::Surplus(surplus)))
 }
 
 fn references(
@@ -139,39 +154,46 @@ pub(super) fn repair(db: &mut Connection, found: &Found) -> rusqlite::Result<()>
             touched.extend(repairs.items.iter().copied());
             apply::flush(&tx, &touched)?;
         }
-        Found::Strays(items) => {
-            let mut delete = tx.prepare_cached(
-                "DELETE FROM mentions WHERE item = ?1 AND NOT EXISTS \
-                 (SELECT 1 FROM events WHERE id = ?1 AND +kind IN (9, 40002, 45001, 45003))",
-            )?;
-            for item in items {
-                delete.execute([item.as_bytes()])?;
+        Found::Surplus(rows) => {
+            for (recipient, at, item) in rows {
+                delete_row(&tx, *recipient, *at, *item)?;
             }
+            let mut touched = Touched::default();
+            touched.extend(rows.iter().map(|(_, _, item)| *item));
+            apply::flush(&tx, &touched)?;
         }
         Found::References(touched) => sessions::settle(&tx, touched)?,
     }
     tx.commit()
 }
 
+fn delete_row(db: &Connection, recipient: Key, at: Timestamp, item: EventId) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM mentions WHERE recipient = ?1 AND at = ?2 AND item = ?3")?
+        .execute(params![recipient.as_bytes(), signed(at.as_secs()), item.as_bytes()])?;
+    Ok(())
+}
+
 /// Says again whom an event names.
 fn names(db: &Connection, position: Position, touched: &mut Touched) -> rusqlite::Result<()> {
     let at = signed(position.get());
-    db.prepare_cached("DELETE FROM names WHERE event = ?1")?.execute([at])?;
+    let mut delete = db.prepare_cached("DELETE FROM names WHERE event = ?1 RETURNING how, key")?;
+    let read = |found: &Row<'_>| Ok((found.get(0)?, row::key(found, 1)?));
+    let wrong: Vec<(i64, Key)> = delete.query_map([at], read)?.collect::<Result<_, _>>()?;
     let event = format!("SELECT {EVENT} FROM events e WHERE e.position = ?1");
     let event = db.prepare_cached(&event)?.query_row([at], row::event).optional()?;
     let Some((_, event, _)) = event else { return Ok(()) };
     let facts = Facts::of(&event).unwrap_or_default();
+    let item = if kinds::MESSAGES.contains(&event.kind) { Some(event.id) } else { facts.target };
+    // Rows are found by whom their events name, those that this made by a wrong name too.
+    for (how, key) in wrong {
+        if let Some(item) = item.filter(|_| how == How::Notify.number()) {
+            delete_row(db, key, event.created_at, item)?;
+        }
+    }
     let mut named = db.prepare_cached("INSERT INTO names VALUES (?1, ?2, ?3)")?;
     for (how, key) in &facts.names {
         named.execute(params![at, how.number(), key.as_bytes()])?;
     }
-    drop(named);
-    apply::touch(db, &event, &facts, touched)?;
-    // It may have had rows for names that it does not say.
-    touched.extend(repaired_with(&event, &facts));
-    Ok(())
-}
-
-fn repaired_with(event: &Event, facts: &Facts) -> Option<EventId> {
-    if crate::event::kinds::MESSAGES.contains(&event.kind) { Some(event.id) } else { facts.target }
+    touched.extend(item);
+    apply::touch(db, &event, &facts, false, touched)
 }

@@ -14,6 +14,9 @@ use crate::error::StoreError;
 /// Reads that run at once. More would only contend for the processor: nothing in them waits long.
 const READERS: usize = 8;
 
+/// How long a connection waits for another one.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Opens a connection that may write.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     create(path)?;
@@ -21,7 +24,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     prepare(&db).map_err(failed)?;
     db.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; \
-         PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;",
+         PRAGMA cache_size = -65536;",
     )
     .map_err(failed)?;
     Ok(db)
@@ -29,7 +32,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
 
 /// What connections of both kinds have in common.
 fn prepare(db: &Connection) -> rusqlite::Result<()> {
-    db.busy_timeout(Duration::from_secs(10))?;
+    db.busy_timeout(PATIENCE)?;
     db.set_prepared_statement_cache_capacity(128);
     // A statement that is kept is planned once, not for each value that is bound to it.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

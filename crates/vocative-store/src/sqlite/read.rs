@@ -6,7 +6,8 @@ use vocative::Key;
 use super::row::{self, signed};
 use crate::channel::{Channel, Member, Roles};
 use crate::event::{Event, kinds};
-use crate::sql::{EVENT, Sql};
+use crate::inbox::MentionRow;
+use crate::sql::{EVENT, Sql, committed_after};
 use crate::store::{Audience, Found, Placed};
 use crate::value::{ChannelId, Position};
 
@@ -21,6 +22,10 @@ pub(super) fn found(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<Found>> 
 pub(super) fn count(db: &Connection, sql: &Sql) -> rusqlite::Result<u64> {
     let counts: Vec<i64> = all(db, sql, |row| row.get(0))?;
     Ok(counts.first().map_or(0, |count| count.cast_unsigned()))
+}
+
+pub(super) fn rows(db: &Connection, sql: &Sql) -> rusqlite::Result<Vec<MentionRow>> {
+    all(db, sql, row::mention)
 }
 
 /// Every row of a statement. It is kept for the next time unless it is long: whoever asks with many values
@@ -45,9 +50,9 @@ pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
 pub(super) fn events_after(db: &Connection, after: Position, limit: usize) -> rusqlite::Result<Vec<Placed>> {
     // Within a snapshot there is one already.
     let _transaction = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
+    let committed = committed_after();
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {EVENT}, e.channel FROM events e WHERE e.position > ?1 AND e.deleted = 0 \
-         ORDER BY e.position LIMIT ?2"
+        "SELECT {EVENT}, e.channel FROM ({committed}) e ORDER BY e.position LIMIT $2"
     ))?;
     let read = |found: &Row<'_>| {
         let (position, event, _) = row::event(found)?;

@@ -6,8 +6,12 @@ use super::pool::failed;
 use crate::error::StoreError;
 
 /// The first makes version 1, and so on. One that was released is never changed.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("schema.sql"), include_str!("version_2.sql"), include_str!("version_3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("version_2.sql"),
+    include_str!("version_3.sql"),
+    include_str!("version_4.sql"),
+];
 
 /// Whether the store has the version of this release, for whoever may not bring it up.
 pub(super) fn is_current(db: &Connection) -> Result<(), StoreError> {

@@ -88,7 +88,9 @@ pub async fn mention_rows(store: &dyn Store) -> Vec<MentionRow> {
         Record::Mention(row) => Some(row),
         _ => None,
     });
-    rows.collect()
+    let mut rows: Vec<MentionRow> = rows.collect();
+    rows.sort_unstable_by_key(|row| (row.item, row.recipient));
+    rows
 }
 
 pub fn stored(outcomes: &[Outcome]) -> Vec<bool> {

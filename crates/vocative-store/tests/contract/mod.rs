@@ -54,7 +54,8 @@ macro_rules! contract {
                 the_latest_version_is_kept, a_deletion_blocks, a_manager_deletes_in_the_channel_only,
                 channels_and_members_are_kept, what_was_decided_on_must_still_be_so, reopening_gives_the_same_answers;
             order: newest_first_then_by_id, limits_and_bounds, every_condition_holds, search_finds_words, filters_of_any_size_are_answered,
-                positions_are_in_the_order_of_commits, writers_at_once_lose_nothing;
+                positions_are_in_the_order_of_commits, what_went_at_once_is_delivered,
+                writers_at_once_lose_nothing;
             privacy: a_private_channel_never_leaks, a_deletion_is_for_readers_of_its_targets,
                 codes_are_for_those_who_invite;
             hostile: no_text_becomes_sql;

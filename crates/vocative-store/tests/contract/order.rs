@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vocative_store::{Entry, Event, Filter, Outcome, Position, Reader, Store, Timestamp};
 
 use super::Backend;
-use super::events::{append_stored, e, event, h, key, p, query};
+use super::events::{append_stored, channel_id, e, event, h, key, make_channel, p, query};
 
 pub async fn newest_first_then_by_id<B: Backend>() {
     let place = B::fresh().await;
@@ -225,4 +225,45 @@ pub async fn writers_at_once_lose_nothing<B: Backend>() {
     assert_eq!(stored, 300);
     assert_eq!(store.count(&Reader::Server, &[Filter::default()]).await, Ok(300));
     assert_eq!(super::events::mention_rows(&*store).await.len(), 300);
+}
+
+/// Whoever follows the commits gets what was committed, whatever has become of it since.
+pub async fn what_went_at_once_is_delivered<B: Backend>() {
+    let place = B::fresh().await;
+    let store = place.open().await;
+    make_channel(&*store, "secret", true, &[1, 2]).await;
+    let start = store.head().await.expect("works");
+    let profile = |at, name| event(1, 0, at, &[], name);
+    let (first, second) = (profile(10, "first"), profile(11, "second"));
+    let said = event(1, 9, 20, &[h("secret"), p(2), "x y".to_owned()], "said in haste");
+    let deletion = event(1, 5, 21, &[e(&said)], "");
+    // In one batch and in several.
+    let batch = vec![first.clone().into(), second.clone().into(), said.clone().into()];
+    store.append(batch).await.expect("works");
+    append_stored(&*store, &deletion).await;
+    let third = profile(12, "third");
+    append_stored(&*store, &third).await;
+    let placed = store.events_after(start, 100).await.expect("works");
+    let events: Vec<&Event> = placed.iter().map(|placed| &placed.event).collect();
+    assert_eq!(events, [&first, &second, &said, &deletion, &third]);
+    assert_eq!(placed[2].audience.channels, [channel_id("secret")]);
+    // In pieces too.
+    let mut after = start;
+    for event in events {
+        let piece = store.events_after(after, 1).await.expect("works");
+        assert_eq!(&piece[0].event, event);
+        after = piece[0].position;
+    }
+    // Nobody else sees them, and after a while nobody does.
+    assert_eq!(
+        query(&*store, &Reader::Server, &Filter { kinds: Some(vec![0]), ..Filter::default() }).await,
+        [third.id]
+    );
+    assert_eq!(store.event(&Reader::Server, said.id).await, Ok(None));
+    place.run("UPDATE gone SET since = since - 3600").await;
+    let last = event(1, 9, 30, &[], "");
+    append_stored(&*store, &last).await;
+    let placed = store.events_after(start, 100).await.expect("works");
+    let events: Vec<&Event> = placed.iter().map(|placed| &placed.event).collect();
+    assert_eq!(events, [&deletion, &third, &last]);
 }

@@ -75,6 +75,18 @@ impl Server {
         *process = run(&self.programs, self.folder.path(), self.port, &[]);
     }
 
+    /// Sends a signal to every process of the server: STOP, after which it hangs, and CONT.
+    pub fn signal(&self, signal: &str) {
+        let pids = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).expect("it runs");
+        let postmaster = pids.lines().next().expect("a process").to_owned();
+        // First the one that starts others.
+        let children = Command::new("pgrep").args(["-P", &postmaster]).output().expect("pgrep (procps)");
+        let children = String::from_utf8(children.stdout).expect("numbers");
+        let mut kill = Command::new("kill");
+        kill.args(["-s", signal, &postmaster]).args(children.lines()).stderr(Stdio::null());
+        assert!(kill.status().is_ok(), "kill runs");
+    }
+
     /// A new, empty database, by name.
     pub async fn database(&self) -> String {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);

@@ -12,7 +12,14 @@ fn repair(original: &[Tag], body: &str, to: &str, known: &Profiles, roster: &Ros
     let draft = Draft::new();
     let save = |body: &str, tags: &[Tag], to: &str, roster: &Roster| {
         let published = Published { body, tags, profiles: known };
-        let replacement = Replacement { body: to, draft: &draft, roster, sender: key(SELF) };
+        let replacement = Replacement {
+            body: to,
+            draft: &draft,
+            roster,
+            sender: key(SELF),
+            typed_names: true,
+            explicit: &[],
+        };
         submit(published, replacement).unwrap()
     };
     let first = save(body, original, to, roster);

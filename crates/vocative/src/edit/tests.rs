@@ -65,6 +65,8 @@ impl Edit<'_> {
             draft: &draft(self.selected, self.personas),
             roster: &self.roster(),
             sender: key(SELF),
+            typed_names: true,
+            explicit: &[],
         };
         match submit(original, replacement) {
             Ok(saved) => format!("{}; {}", short(&saved.references), short(&saved.notify)),
@@ -172,6 +174,8 @@ fn what_an_edit_event_carries() {
         draft: &Draft::new(),
         roster: &roster(&[("Agent", "a1")]),
         sender: key(SELF),
+        typed_names: true,
+        explicit: &[],
     };
     let saved = submit(original, replacement).unwrap();
     let written = saved.tags().unwrap().into_tags();
@@ -179,6 +183,35 @@ fn what_an_edit_event_carries() {
     assert_eq!(saved.newly_added(&[]), [key("a1")]);
     assert_eq!(saved.newly_added(&tags("p 15, mention a1")), []);
     assert_eq!(saved.newly_added(&tags("p a1 - reply")), [key("a1")]);
+}
+
+#[test]
+fn whom_a_caller_names_beside_the_text() {
+    let (names, tags) = (profiles(&[("a1", "Ada")]), tags("p a1"));
+    let original = Published { body: "@Ada hi", tags: &tags, profiles: &names };
+    let roster = roster(&[("Ada", "a1"), ("Bo", "15")]);
+    for (body, typed_names, explicit, expected) in [
+        // E-7: it is tagged without being named; who had the message before is not notified again.
+        ("@Ada ho", true, &["9c"][..], "a1 9c; 9c"),
+        ("ho", true, &["9c", "a1"], "9c a1; 9c"),
+        ("ho", true, &[SELF], "0f; "),
+        ("> @Bo", true, &["15"], "15; 15"),
+        // Names that were restored stay, typed ones address nobody where the caller turns them off.
+        ("@Ada @Bo", true, &[], "a1 15; 15"),
+        ("@Ada @Bo", false, &[], "a1; "),
+        ("@Ada @Bo", false, &["15"], "a1 15; 15"),
+    ] {
+        let explicit: Vec<Id> = explicit.iter().map(|byte| id(byte)).collect();
+        let (draft, sender) = (Draft::new(), key(SELF));
+        let replacement =
+            Replacement { body, draft: &draft, roster: &roster, sender, typed_names, explicit: &explicit };
+        let saved = submit(original, replacement).unwrap();
+        let found = format!("{}; {}", short(&saved.references), short(&saved.notify));
+        assert_eq!(found, expected, "{body} {typed_names} {explicit:?}");
+        let told: Vec<_> = saved.diagnostics.iter().map(|told| (told.code, told.name.as_str())).collect();
+        let silent = body.contains("@Bo") && !body.starts_with('>') && !typed_names;
+        assert_eq!(told.contains(&(crate::Code::NotEligible, "Bo")), silent, "{body} {told:?}");
+    }
 }
 
 #[test]
@@ -220,6 +253,10 @@ fn the_edit_that_counts() {
     let equal = [edit(1, "a1", "ff"), edit(1, "0f", "00"), edit(1, "a1", "7f")];
     assert_eq!(counts(&equal), Some("00"));
     assert_eq!(counts(&[edit(1, "66", "a")]), None);
+    let all = [edit(2, "a1", "a"), edit(1, "0f", "b"), edit(9, "66", "c"), edit(2, "a1", "0")];
+    let versions = versions(key("a1"), Some(key("0f")), all);
+    assert_eq!(versions.iter().map(|at| all[*at].id).collect::<Vec<_>>(), ["b", "a", "0"]);
+    assert_eq!(counts(&all), Some("0"));
     let owner = [edit(1, "0f", "a")];
     assert_eq!(counting(key("a1"), None, owner), None);
 }

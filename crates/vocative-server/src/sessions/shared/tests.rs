@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use tempfile::TempDir;
-use vocative::Login;
 use vocative_pi::{EntryId, Opened, SessionId};
 use vocative_store::sqlite::Sqlite;
 use vocative_store::{Expected, Timestamp, Write};
 
 use super::{Around, Grant, NotShared, Objects, Sessions, document, object, view};
+use crate::people::Holding;
 use crate::settings::Settings;
 
 const NOW: Timestamp = Timestamp::from_secs(1_764_520_000);
@@ -116,13 +116,16 @@ async fn whoever_is_named_sees_the_message_its_ancestors_and_its_descendants() {
     assert!(share(&sessions, &bytes, NOW).await.expect("shared"));
     let (_, found) = sessions.find("1", &id("s1")).await.expect("it reads").expect("it is there");
     let session: &Opened = (*found).as_ref();
-    let login = |name: &str| name.parse::<Login>().expect("a login");
+    let name = |name: &str, from, until| Holding { login: name.parse().expect("a login"), from, until };
+    let at = 1_764_518_400;
     let grants = [
         (Grant::All, "a b mb c d e f g h"),
-        (Grant::of(session, &[login("ben")]), "a b mb c d e"),
-        (Grant::of(session, &[login("other"), login("BEN")]), "a b mb c d e"),
+        (Grant::of(session, &[name("ben", None, None)]), "a b mb c d e"),
+        (Grant::of(session, &[name("x", None, None), name("BEN", Some(at), Some(at + 1))]), "a b mb c d e"),
+        // The name was somebody else's then.
+        (Grant::of(session, &[name("ben", Some(at + 1), None), name("ben", None, Some(at))]), ""),
         // Whoever names someone is not named by it.
-        (Grant::of(session, &[login("ann")]), ""),
+        (Grant::of(session, &[name("ann", None, None)]), ""),
         (Grant::of(session, &[]), ""),
     ];
     let all = Around { before: 50, after: 50, before_from: None, after_from: None };
