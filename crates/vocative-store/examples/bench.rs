@@ -7,6 +7,9 @@
 //! name, among this many, which are written into the tables of a new store beside the trait: four fifths
 //! of messages, one of sessions.
 //!
+//! `… -- rebuild FILE|URL [ROWS]`: the index of messages that have this many rows compared with them, and made
+//! again after it was emptied.
+//!
 //! Every event is a message of 200 bytes that names two of 20,000 people, in one of 50 channels. The
 //! time to make events and rows is not counted.
 
@@ -18,7 +21,8 @@ use vocative::Key;
 use vocative_store::postgres::Postgres;
 use vocative_store::sqlite::Sqlite;
 use vocative_store::{
-    AccountName, Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Person, Store, Timestamp,
+    AccountName, Change, Channel, ChannelKind, Entry, Event, EventId, InboxQuery, Person, Position, Record,
+    Store, Timestamp, rebuild_index,
 };
 
 const PEOPLE: u64 = 20_000;
@@ -42,6 +46,9 @@ async fn main() -> Done {
         let id = format!("channel-{n}").parse().expect("a name");
         let changes = vec![Change::SetChannel(Channel::open(id, ChannelKind::Stream))];
         store.append(vec![Entry { changes, ..Entry::from(event((1 << 40) + n)) }]).await?;
+    }
+    if what == "rebuild" {
+        return rebuild(&*store, &place, count.unwrap_or(1_000_000) / 2).await;
     }
     if what == "inbox" {
         let rows = count.unwrap_or(5_000_000);
@@ -189,6 +196,31 @@ async fn fill(place: &str, rows: u64) -> Done {
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
     println!("{} rows written in {:.1?}", each * PEOPLE, begun.elapsed());
+    Ok(())
+}
+
+async fn rebuild(store: &dyn Store, place: &str, messages: u64) -> Done {
+    let head = store.head().await?.get();
+    for start in (0..messages).step_by(5000) {
+        let placed = (start..(start + 5000).min(messages)).map(|n| {
+            let position = Position::new(head + 1 + n);
+            Record::Event { position, event: event(n), deleted: false }
+        });
+        store.import(placed.collect(), Position::START).await?;
+    }
+    for what in ["found right", "made again"] {
+        let begun = Instant::now();
+        let done = rebuild_index(store, 16, &mut |_| {}).await?;
+        let rate = done.rows as f64 / begun.elapsed().as_secs_f64();
+        println!("{} rows {what} at {rate:.0} rows/s, {} messages repaired", done.rows, done.repaired);
+        if place.starts_with("postgres") {
+            let (client, connection) = tokio_postgres::connect(place, tokio_postgres::NoTls).await?;
+            tokio::spawn(connection);
+            client.batch_execute("DELETE FROM mentions").await?;
+        } else {
+            rusqlite::Connection::open(place)?.execute("DELETE FROM mentions", [])?;
+        }
+    }
     Ok(())
 }
 

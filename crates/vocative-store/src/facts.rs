@@ -140,7 +140,8 @@ fn channel(event: &Event) -> Result<Option<ChannelId>, Refusal> {
     id.parse().map(Some).map_err(|_| Refusal::BadChannel)
 }
 
-fn names(event: &Event) -> Vec<(How, Key)> {
+/// Whom an event names, each once in each way, in order.
+pub(crate) fn names(event: &Event) -> Vec<(How, Key)> {
     let notified = event.tags.iter().filter_map(|tag| recipient(tag));
     let references = event.tags.iter().filter_map(|tag| Reference::of(tag));
     let mut names: Vec<(How, Key)> = if kinds::MESSAGES.contains(&event.kind) {

@@ -87,8 +87,9 @@ pub struct SessionRow {
 /// A row of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InboxRow {
-    /// A message. Where it names several keys of the person, this is the row of the key that was named
-    /// first; it counts as retracted or deleted only if no other key is still named.
+    /// A message. Where several keys of the person have a row of it, this is one that the message itself
+    /// made or, without, the one of the first edit; it counts as retracted or deleted only if no other key
+    /// is still named.
     Message(MentionRow),
     /// An entry of a session.
     Session(SessionRow),
@@ -321,15 +322,19 @@ impl Gathering {
         self.rows.len() > self.limit
     }
 
-    /// Adds the next row. What stands at one place is one row, of the first of the names; it is disputed
-    /// if all of it is.
+    /// Adds the next row. What stands at one place is one row, of the first of the keys or names; it is
+    /// disputed if all of it is.
     pub(crate) fn push(&mut self, place: InboxCursor, row: InboxRow) {
         match (self.rows.last_mut(), row) {
             (Some((last, InboxRow::Session(kept))), InboxRow::Session(same)) if *last == place => {
                 kept.disputed &= same.disputed;
                 kept.recipient = same.recipient.min(kept.recipient.clone());
             }
-            (Some((last, _)), _) if *last == place => {}
+            (Some((last, InboxRow::Message(kept))), InboxRow::Message(same)) if *last == place => {
+                if same.recipient < kept.recipient {
+                    *kept = same;
+                }
+            }
             (_, row) => self.rows.push((place, row)),
         }
     }

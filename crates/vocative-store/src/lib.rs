@@ -17,6 +17,7 @@ mod facts;
 mod filter;
 mod group;
 mod inbox;
+mod index;
 pub mod postgres;
 mod session;
 mod setting;
@@ -33,6 +34,7 @@ pub use error::{Outcome, Refusal, StoreError};
 pub use event::{Event, Keeping, kinds};
 pub use filter::{Filter, Matcher, Tried};
 pub use inbox::{InboxCursor, InboxPage, InboxQuery, InboxRow, MentionRow, Person, SessionRow, Source, Why};
+pub use index::{IndexPart, RebuildProgress, Rebuilt, RowPlace, begin_rebuild, rebuild_index, rebuild_left};
 pub use session::{
     AccountId, AccountName, Added, EntryId, Millis, Published, SessionId, SessionReference, Verdict,
 };

@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::group::Writer;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::index::{IndexPart, Rebuilt};
 use crate::session::{AccountId, Added, EntryId, SessionId, SessionReference, Verdict};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
@@ -26,6 +27,7 @@ mod documents;
 mod export;
 mod failure;
 mod inbox;
+mod index;
 mod password;
 mod read;
 mod row;
@@ -241,8 +243,9 @@ impl Store for Postgres {
         )
     }
 
-    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
-        Box::pin(self.upkeep(move |db| Box::pin(async move { call::rebuild(db, after, limit).await })))
+    fn rebuild(&self, part: &IndexPart, limit: usize) -> Answer<'_, Rebuilt> {
+        let part = part.clone();
+        Box::pin(self.upkeep(move |db| Box::pin(async move { index::rebuild(db, &part, limit).await })))
     }
 
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {

@@ -12,7 +12,8 @@ mod inbox;
 mod matching;
 mod readable;
 
-pub(crate) use disputes::{REFERENCE, settle, unsettled};
+use disputes::unsettled;
+pub(crate) use disputes::{REFERENCE, marks, settle};
 pub(crate) use documents::documents;
 pub(crate) use inbox::{mentions_after, messages, sessions};
 pub(crate) use matching::{count, find, query};
@@ -52,6 +53,27 @@ pub(crate) fn committed_after() -> String {
 pub(crate) fn mention_rows(insert: &str, touched: &str) -> String {
     include_str!("sql/mention_rows.sql").replace("{insert}", insert).replace("{touched}", touched)
 }
+
+/// The mention rows that the messages which the query `touched` yields have to have, by the columns of
+/// [`ROW`].
+pub(crate) fn wanted_of(touched: &str) -> String {
+    mention_rows("", touched).replace(INTO_MENTIONS, "")
+}
+
+/// The same of all messages among the events `e` for which a condition holds.
+pub(crate) fn wanted_rows(stretch: &str) -> String {
+    let cut = |text: String, part: &str, other: &str| {
+        assert!(text.contains(part), "the rule is written with it");
+        text.replace(part, other)
+    };
+    let rule = cut(wanted_of("{touched}"), "touched(id) AS ({touched}),\n", "");
+    let stretch = format!("FROM events e WHERE {stretch} AND ");
+    cut(rule, "FROM touched t JOIN events e ON e.id = t.id\n    WHERE ", &stretch)
+}
+
+/// The rule ends with this, and without it only reads.
+const INTO_MENTIONS: &str =
+    " INTO mentions (recipient, item, by_event, actor, at, channel, why, retracted, deleted)";
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,4 +208,16 @@ pub(crate) fn checks() -> Vec<(&'static str, String)> {
     let mut checks: Vec<_> = CHECKS.iter().map(|(name, sql)| (*name, (*sql).to_owned())).collect();
     checks.push(("references whose dispute is not what others say", unsettled()));
     checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{wanted_of, wanted_rows};
+
+    #[test]
+    fn the_rule_can_be_read_instead_of_written() {
+        for rule in [wanted_of("SELECT 1"), wanted_rows("e.position > 1")] {
+            assert!(rule.contains("SELECT r.recipient") && !rule.contains("INTO") && !rule.contains('{'));
+        }
+    }
 }

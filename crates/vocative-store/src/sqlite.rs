@@ -15,6 +15,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery};
+use crate::index::{IndexPart, Rebuilt};
 use crate::session::{AccountId, Added, EntryId, SessionId, SessionReference, Verdict};
 use crate::setting::Setting;
 use crate::sql::{self, Dialect};
@@ -27,6 +28,7 @@ mod changes;
 mod documents;
 mod export;
 mod inbox;
+mod index;
 mod log;
 mod pool;
 mod read;
@@ -238,8 +240,15 @@ impl Store for Sqlite {
         Box::pin(self.write(move |db| documents::forget_expired(db, before, limit).map_err(pool::failed)))
     }
 
-    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>> {
-        Box::pin(self.write(move |db| apply::rebuild(db, after, limit)))
+    fn rebuild(&self, part: &IndexPart, limit: usize) -> Answer<'_, Rebuilt> {
+        let part = part.clone();
+        Box::pin(async move {
+            let (rebuilt, found) = self.readers.read(move |db| index::look(db, &part, limit)).await?;
+            if rebuilt.repaired > 0 {
+                self.write(move |db| index::repair(db, &found).map_err(pool::failed)).await?;
+            }
+            Ok(rebuilt)
+        })
     }
 
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage> {

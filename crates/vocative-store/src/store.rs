@@ -11,6 +11,7 @@ use crate::error::{Outcome, StoreError};
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::inbox::{InboxPage, InboxQuery, MentionRow};
+use crate::index::{IndexPart, Rebuilt};
 use crate::session::{
     AccountId, AccountName, Added, EntryId, Published, SessionId, SessionReference, Verdict,
 };
@@ -230,9 +231,10 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets at most `limit` documents that expired before an instant; answers how many.
     fn forget_expired(&self, before: Timestamp, limit: usize) -> Answer<'_, usize>;
 
-    /// Makes the mention rows of at most `limit` messages after a position again from the events.
-    /// Answers where to go on; nothing at the end. Readers see the same rows before and after.
-    fn rebuild_mentions(&self, after: Position, limit: usize) -> Answer<'_, Option<Position>>;
+    /// Compares the first of a part of the index, at most `limit` records, with what it is made from, and
+    /// makes again what differs. Answers what is left of the part. See [`crate::rebuild_index`], which does
+    /// all of it.
+    fn rebuild(&self, part: &IndexPart, limit: usize) -> Answer<'_, Rebuilt>;
 
     /// A page of everything that is stored, at most `limit` records.
     fn export(&self, cursor: &ExportCursor, limit: usize) -> Answer<'_, ExportPage>;

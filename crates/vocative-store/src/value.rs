@@ -138,4 +138,7 @@ pub enum BadValue {
     /// Not what a place in an inbox is written as.
     #[error("a cursor is what an earlier page ended with")]
     Cursor,
+    /// Not what a part of the index is written as.
+    #[error("a part of the index is what it was written as")]
+    IndexPart,
 }

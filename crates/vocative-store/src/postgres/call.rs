@@ -46,17 +46,6 @@ fn outcome(found: &tokio_postgres::Row) -> Result<Outcome, StoreError> {
     })
 }
 
-pub(super) async fn rebuild(
-    client: &ClientWrapper,
-    after: Position,
-    limit: usize,
-) -> Result<Option<Position>, StoreError> {
-    let (after, limit) = (after.get().cast_signed(), limit as i64);
-    let found = client.query_one("SELECT vocative_rebuild($1, $2)", &[&after, &limit]).await;
-    let last: Option<i64> = found.map_err(|error| failed(&error))?.get(0);
-    Ok(last.map(|last| Position::new(last.cast_unsigned())))
-}
-
 pub(super) async fn import(
     client: &ClientWrapper,
     records: Vec<Record>,

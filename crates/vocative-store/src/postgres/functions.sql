@@ -81,23 +81,6 @@ BEGIN
     {mention_rows};
 END $$;
 
-CREATE OR REPLACE FUNCTION vocative_rebuild(a_after bigint, a_limit bigint) RETURNS bigint
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-    v_touched bytea[];
-    v_last bigint;
-BEGIN
-    PERFORM 1 FROM head FOR UPDATE;
-    SELECT array_agg(id), max(position) INTO v_touched, v_last FROM (
-        SELECT position, id FROM events WHERE position > a_after AND kind IN (9, 40002, 45001, 45003)
-        ORDER BY position LIMIT a_limit) message;
-    IF v_last IS NOT NULL THEN
-        PERFORM vocative_mentions(v_touched, '{}');
-    END IF;
-    RETURN v_last;
-END $$;
-
 -- Stores a batch. Lists that end in `_of` say to which event, counted from 1, the others belong. With
 -- positions it takes an import, which the rules have been applied to already; without, it applies them.
 -- Answers for each event: 0 stored, 1 duplicate, 2 deleted, 3 superseded by `o_other`, 4 outdated. What
@@ -265,6 +248,4 @@ END $$;
 -- connection. Everything above is a look-up by an index, so say so. Then a plan is as good for one batch as
 -- for the next, and is made once. Compiling plans costs more than it saves.
 ALTER FUNCTION vocative_append SET enable_seqscan = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION vocative_rebuild SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan;

@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Transaction};
 
 use super::failure::failed;
 use crate::error::StoreError;
-use crate::sql::{GONE, GONE_FOR, mention_rows, settle};
+use crate::sql::{GONE, GONE_FOR, mention_rows, settle, wanted_of, wanted_rows};
 
 /// The first makes version 1, and so on. One that was released is never changed.
 const MIGRATIONS: [&str; 4] = [
@@ -17,10 +17,18 @@ const MIGRATIONS: [&str; 4] = [
 
 /// The functions, made again whenever their text is another than that which made them.
 fn functions() -> String {
-    [include_str!("functions.sql"), include_str!("documents.sql"), include_str!("sessions.sql")]
+    const TEXTS: [&str; 4] = [
+        include_str!("functions.sql"),
+        include_str!("documents.sql"),
+        include_str!("sessions.sql"),
+        include_str!("index.sql"),
+    ];
+    TEXTS
         .concat()
         .replace("{mention_rows}", &mention_rows("INSERT", "SELECT DISTINCT unnest(a_touched)"))
         .replace("{settle}", &settle("SELECT * FROM unnest(a_sessions, a_entries)"))
+        .replace("{wanted_of}", &wanted_of("SELECT DISTINCT unnest(a_items)"))
+        .replace("{wanted_rows}", &wanted_rows("e.position > a_after AND e.position <= a_until"))
         .replace("{gone}", GONE)
         .replace("{gone_for}", &GONE_FOR.to_string())
 }

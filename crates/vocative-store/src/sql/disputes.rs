@@ -2,7 +2,7 @@
 
 /// Whether the reference `r` is: 1 where a verdict on its entry says something else or, without a verdict,
 /// another publisher does, else 0.
-pub(crate) const DISPUTED: &str = "CASE WHEN EXISTS (SELECT 1 FROM verdicts v WHERE v.session = r.session AND v.entry = r.entry) \
+const DISPUTED: &str = "CASE WHEN EXISTS (SELECT 1 FROM verdicts v WHERE v.session = r.session AND v.entry = r.entry) \
      THEN CASE WHEN EXISTS (SELECT 1 FROM verdicts v WHERE v.session = r.session AND v.entry = r.entry \
          AND v.recipient = r.recipient AND v.actor = r.actor AND v.at = r.at) THEN 0 ELSE 1 END \
      WHEN EXISTS (SELECT 1 FROM session_mentions o WHERE o.session = r.session AND o.entry = r.entry \
@@ -23,4 +23,14 @@ pub(crate) fn settle(touched: &str) -> String {
 /// What is counted by a check: references whose mark is not what the others and the verdicts make it.
 pub(crate) fn unsettled() -> String {
     format!("SELECT COUNT(*) FROM session_mentions r WHERE r.disputed <> {DISPUTED}")
+}
+
+/// The references after a place, in their order, each with whether its mark is wrong.
+pub(crate) fn marks(after: &str, limit: &str) -> String {
+    format!(
+        "SELECT r.session, r.entry, r.recipient, r.publisher, \
+         CAST(CASE WHEN r.disputed <> {DISPUTED} THEN 1 ELSE 0 END AS bigint) FROM session_mentions r \
+         WHERE (r.session, r.entry, r.recipient, r.publisher) > {after} \
+         ORDER BY r.session, r.entry, r.recipient, r.publisher LIMIT {limit}"
+    )
 }

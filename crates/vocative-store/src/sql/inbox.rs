@@ -111,11 +111,12 @@ fn message_walk(sql: &mut Sql, query: &InboxQuery, key: &Key) {
         sql.push(" AND r.actor IN ").bind_list(from.keys.iter().copied());
     }
     if has_others {
-        // Of several keys of the person the one that was named first has the row.
-        sql.push(" AND NOT EXISTS (").push(OF_ANOTHER);
+        // Keys that the message itself names have rows at one place, which whoever merges takes for one.
+        // What an edit added has none beside those, and of several the first has it.
+        sql.push(" AND (r.why <> 2 OR NOT EXISTS (").push(OF_ANOTHER);
         sql.bind_list(keys.iter().copied().filter(|other| other != key));
-        sql.push(" AND (o.at < r.at OR (o.at = r.at AND o.recipient < r.recipient)) AND o.actor NOT IN ");
-        sql.bind_list(keys.iter().copied()).push(")");
+        sql.push(" AND (o.why <> 2 OR o.at < r.at OR (o.at = r.at AND o.recipient < r.recipient))");
+        sql.push(" AND o.actor NOT IN ").bind_list(keys.iter().copied()).push("))");
     }
     if let Reader::Keys(keys) = &query.reader {
         sql.push(" AND ");

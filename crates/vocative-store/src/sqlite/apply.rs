@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::pool::failed;
 use super::row::{self, signed};
 use super::{changes, read};
-use crate::error::{Outcome, Refusal, StoreError};
+use crate::error::{Outcome, Refusal};
 use crate::event::{Event, kinds};
 use crate::facts::{Facts, How, tags_of_deleted};
 use crate::sql::{EVENT, GONE, GONE_FOR, mention_rows};
@@ -21,6 +20,13 @@ pub(super) struct Touched {
     fresh: BTreeSet<EventId>,
     /// Were here before, and may have some.
     again: BTreeSet<EventId>,
+}
+
+impl Touched {
+    /// Notes messages that were here before.
+    pub(super) fn extend(&mut self, items: impl IntoIterator<Item = EventId>) {
+        self.again.extend(items);
+    }
 }
 
 /// Stores an event if nothing stands against it.
@@ -305,30 +311,4 @@ pub(super) fn head(db: &Connection) -> rusqlite::Result<Position> {
 pub(super) fn set_head(db: &Connection, head: Position) -> rusqlite::Result<()> {
     db.prepare_cached("UPDATE head SET position = ?1")?.execute([signed(head.get())])?;
     Ok(())
-}
-
-/// Makes the rows of the next messages again, in one transaction.
-pub(super) fn rebuild(
-    db: &mut Connection,
-    after: Position,
-    limit: usize,
-) -> Result<Option<Position>, StoreError> {
-    let run = |db: &mut Connection| {
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let next = {
-            let mut messages = tx.prepare_cached(
-                "SELECT position, id FROM events WHERE position > ?1 AND kind IN (9, 40002, 45001, 45003) \
-                 ORDER BY position LIMIT ?2",
-            )?;
-            let read = |found: &Row<'_>| Ok((row::position(found, 0)?, row::id(found, 1)?));
-            let bounds = params![signed(after.get()), signed(limit as u64)];
-            let found: Vec<_> = messages.query_map(bounds, read)?.collect::<Result<_, _>>()?;
-            let again = found.iter().map(|(_, id)| *id).collect();
-            flush(&tx, &Touched { again, ..Touched::default() })?;
-            found.last().map(|(position, _)| *position)
-        };
-        tx.commit()?;
-        Ok(next)
-    };
-    run(db).map_err(failed)
 }

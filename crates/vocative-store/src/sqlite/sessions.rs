@@ -14,6 +14,13 @@ use crate::sql;
 #[derive(Debug, Default)]
 pub(super) struct Touched(BTreeSet<(SessionId, EntryId)>);
 
+impl Touched {
+    /// Notes an entry.
+    pub(super) fn add(&mut self, session: SessionId, entry: EntryId) {
+        self.0.insert((session, entry));
+    }
+}
+
 pub(super) fn add(
     db: &mut Connection,
     publisher: &AccountId,

@@ -17,6 +17,7 @@ pub mod naive;
 pub mod order;
 pub mod privacy;
 pub mod random;
+pub mod rebuild;
 pub mod sessions;
 pub mod settings;
 
@@ -63,6 +64,8 @@ macro_rules! contract {
             sessions: what_a_publisher_says_stands_once, publishers_who_differ_are_disputed,
                 publishers_at_once_are_settled, inboxes_are_those_of_a_naive_reading;
             history: rows_are_those_of_a_naive_reading;
+            rebuild: parts_in_any_order_make_the_index_again, a_rebuild_that_is_killed_goes_on,
+                readers_and_writers_go_on_meanwhile;
             documents: what_is_not_as_expected_stops_all, documents_are_those_of_a_map,
                 of_two_that_expect_the_same_one_wins, transactions_take_turns, values_are_not_shown;
             settings: the_first_value_stays, nodes_agree_on_one_value, a_store_of_version_1_gets_settings;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vocative_store::{
     AccountId, AccountName, Added, Entry, EntryId, InboxCursor, InboxQuery, InboxRow, MentionRow, Millis,
-    Person, Published, Reader, Record, SessionId, SessionReference, SessionRow, Source, Store, Verdict,
+    Person, Published, Reader, Record, SessionId, SessionReference, SessionRow, Source, Store, Verdict, Why,
 };
 
 use super::Backend;
@@ -40,7 +40,7 @@ async fn rows(store: &dyn Store, recipient: &str) -> Vec<SessionRow> {
 }
 
 /// What is kept of references, by entry, recipient and publisher.
-async fn published(store: &dyn Store) -> Vec<Published> {
+pub async fn published(store: &dyn Store) -> Vec<Published> {
     let records = export(store).await.into_iter();
     records.filter_map(|record| if let Record::Reference(one) = record { Some(one) } else { None }).collect()
 }
@@ -152,7 +152,7 @@ pub async fn publishers_at_once_are_settled<B: Backend>() {
 
 /// What is published, in few lines.
 #[derive(Default)]
-struct Claims {
+pub struct Claims {
     said: BTreeMap<(SessionId, EntryId, AccountName, AccountId), (AccountName, Millis)>,
     verdicts: BTreeMap<(SessionId, EntryId), Verdict>,
 }
@@ -173,7 +173,7 @@ impl Claims {
         Some(done(added, references.len() - added))
     }
 
-    fn published(&self) -> Vec<Published> {
+    pub fn published(&self) -> Vec<Published> {
         let published = self.said.iter().map(|((session, entry, recipient, publisher), (actor, at))| {
             let disputed = match self.verdicts.get(&(session.clone(), entry.clone())) {
                 Some(verdict) => {
@@ -199,7 +199,8 @@ fn naive_inbox(messages: &[MentionRow], published: &[Published], query: &InboxQu
         by_item.entry(row.item).or_default().push(row);
     }
     let rows = by_item.into_values().map(|rows| {
-        let first = *rows.iter().min_by_key(|row| (row.at, row.recipient)).expect("there is one");
+        let by_rank = |row: &&&MentionRow| (row.why == Why::AddedByEdit, row.at, row.recipient);
+        let first = *rows.iter().min_by_key(by_rank).expect("there is one");
         let is_named = rows.iter().any(|row| !row.retracted && !row.deleted);
         let (retracted, deleted) = (first.retracted && !is_named, first.deleted && !is_named);
         InboxRow::Message(MentionRow { retracted, deleted, ..first.clone() })
@@ -278,7 +279,7 @@ fn any_query(random: &mut Random) -> InboxQuery {
 }
 
 /// Publishes, withdraws and judges at random, in the store and in the model.
-async fn tell(store: &dyn Store, claims: &mut Claims, random: &mut Random) {
+pub async fn tell(store: &dyn Store, claims: &mut Claims, random: &mut Random) {
     let publisher = ["1", "2", "3"][random.below(3)];
     let (session, entry) = (*random.pick(&SESSIONS), *random.pick(&ENTRIES));
     match random.below(8) {
