@@ -23,6 +23,7 @@ mod files;
 mod gather;
 mod history;
 mod inbox;
+mod index;
 mod key;
 mod login;
 mod markers;
@@ -109,6 +110,8 @@ enum Command {
     History(history::Args),
     /// Make the key by which a community knows you, and print its public half.
     Keygen(key::Args),
+    /// Make the mention index of a community again.
+    Index(index::Args),
     /// Run conformance cases through the engine.
     Conformance(conformance::Args),
     /// Write shell completions.
@@ -138,6 +141,7 @@ impl Command {
             Self::Forward(args) => send::forward(args, context),
             Self::History(args) => history::run(args, context),
             Self::Keygen(args) => key::run(args, context),
+            Self::Index(args) => index::run(args, context),
             Self::Conformance(args) => conformance::run(args, context),
             Self::Completions(args) => completions::run(args, context),
         }

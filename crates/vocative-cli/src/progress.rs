@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::context::Context;
 
-/// A count of bytes that appears only on a terminal, and only once the scan has taken a while.
+/// A count of files or parts that appears only on a terminal, and only once the scan has taken a while.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -18,20 +18,39 @@ const A_WHILE: Duration = Duration::from_millis(500);
 
 impl Progress {
     pub(crate) fn new(context: &Context, files: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::hidden());
-        let style =
-            ProgressStyle::with_template("{bar:30} {pos}/{len} files").expect("the template is well-formed");
-        bar.set_style(style);
+        Self::of(context, files, "{bar:30} {pos}/{len} files")
+    }
+
+    /// Of work whose parts are counted as they are left.
+    pub(crate) fn of_parts(context: &Context) -> Self {
+        Self::of(context, 0, "{bar:30} {pos}/{len} parts")
+    }
+
+    fn of(context: &Context, length: usize, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::hidden());
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
         Self { bar, started: std::time::Instant::now(), allowed: context.progress }
     }
 
-    /// One more file was read.
-    pub(crate) fn step(&mut self) {
+    fn appear(&mut self) {
         if self.allowed && self.started.elapsed() > A_WHILE {
             self.allowed = false;
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }
+    }
+
+    /// One more file was read.
+    pub(crate) fn step(&mut self) {
+        self.appear();
         self.bar.inc(1);
+    }
+
+    /// So many parts are left.
+    pub(crate) fn left(&mut self, left: usize) {
+        self.appear();
+        let all = self.bar.length().unwrap_or_default().max(left as u64);
+        self.bar.set_length(all);
+        self.bar.set_position(all - left as u64);
     }
 }
 

@@ -76,7 +76,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// The folder that holds the store.
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     data: Option<PathBuf>,
@@ -87,13 +87,18 @@ struct PlaceArgs {
 
 /// Where a store is.
 #[derive(Clone)]
-enum Place {
+pub(crate) enum Place {
     File(PathBuf),
     Database(String),
 }
 
 impl PlaceArgs {
-    fn place(self) -> Result<Place, Failure> {
+    /// Whether the arguments themselves name one.
+    pub(crate) fn is_named(&self) -> bool {
+        self.data.is_some() || self.database.is_some()
+    }
+
+    pub(crate) fn place(self) -> Result<Place, Failure> {
         match (self.data, self.database) {
             (Some(folder), _) => Ok(Place::File(data::file(&folder))),
             (None, Some(url)) => database(url),
@@ -134,7 +139,7 @@ impl Place {
         })
     }
 
-    async fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+    pub(crate) async fn open(&self) -> Result<Box<dyn Store>, StoreError> {
         Ok(match self {
             Self::File(path) => Box::new(Sqlite::open(path)?),
             Self::Database(url) => Box::new(Postgres::open_with(url, &passwords()).await?),
@@ -298,7 +303,7 @@ fn tell(copied: &Copied, what: &str, context: &mut Context) -> Result<Outcome, F
 }
 
 /// What a person can do about it is said with it.
-fn failure(error: &StoreError) -> Failure {
+pub(crate) fn failure(error: &StoreError) -> Failure {
     let advice = match error {
         StoreError::InUse => "; stop `vocative serve` first",
         StoreError::Exists => "; name a place that holds nothing",

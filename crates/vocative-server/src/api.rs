@@ -23,6 +23,8 @@ mod problem;
 #[allow(unused_qualifications)]
 mod inbox;
 #[allow(unused_qualifications)]
+mod index;
+#[allow(unused_qualifications)]
 mod people;
 #[allow(unused_qualifications)]
 mod sending;
@@ -36,6 +38,7 @@ pub(crate) use problem::Problem;
 use caller::Schemes;
 
 use crate::people::People;
+use crate::rebuild::Rebuilding;
 use crate::relay::{PublicUrl, State};
 use crate::sessions::shared::Sessions;
 
@@ -49,6 +52,8 @@ pub(crate) struct Api {
     pub(crate) people: People,
     /// The sessions that are shared.
     pub(crate) sessions: Sessions,
+    /// What this node does of making the index again.
+    pub(crate) rebuilding: Rebuilding,
 }
 
 #[derive(OpenApi)]
@@ -77,6 +82,7 @@ fn described() -> OpenApiRouter<Arc<Api>> {
         .merge(people::routes())
         .merge(sessions::routes())
         .merge(inbox::routes())
+        .merge(index::routes())
 }
 
 /// The answer to a path that is none.

@@ -11,6 +11,7 @@ pub mod fuzzing;
 mod inbox;
 mod listener;
 pub mod people;
+mod rebuild;
 mod relay;
 mod sending;
 mod server;

@@ -24,6 +24,7 @@ use crate::api::{self, Api};
 use crate::bus::Bus;
 use crate::listener::{Door, Peer};
 use crate::people::{BadPeopleSettings, People, machine_clock};
+use crate::rebuild::Rebuilding;
 use crate::relay::{MESSAGE, Readiness, Relay};
 use crate::sessions::objects::{BadObjects, Objects};
 use crate::sessions::shared::Sessions;
@@ -121,7 +122,13 @@ impl Server {
         let sessions = Sessions::new(Arc::clone(&store), Objects::open(&settings)?);
         let people = People::new(&settings, Arc::clone(&store), machine_clock())?;
         let relay = Relay::start(settings, url, address.port(), store, bus).await?;
-        let api = Arc::new(Api { node: relay.state(), url: relay.url(), people, sessions });
+        let api = Arc::new(Api {
+            node: relay.state(),
+            url: relay.url(),
+            people,
+            sessions,
+            rebuilding: Rebuilding::default(),
+        });
         Ok(Self { listener, node: Arc::new(Node { relay, api, metrics }), address })
     }
 
@@ -154,6 +161,8 @@ impl Server {
             stopping.send_replace(true);
         };
         let tidying = tokio::spawn(tidy(Arc::downgrade(&node)));
+        let api = Arc::clone(&node.api);
+        let rebuilding = tokio::spawn(async move { api.rebuilding.run(Arc::clone(&api.node.store)).await });
         let service = router.into_make_service_with_connect_info::<Peer>();
         let door = Door::new(listener, node.relay.connections_per_address());
         let serving = axum::serve(door, service).with_graceful_shutdown(graceful);
@@ -171,6 +180,7 @@ impl Server {
             }
         };
         tidying.abort();
+        rebuilding.abort();
         result
     }
 }

@@ -25,6 +25,7 @@ mod database_away;
 mod killed;
 mod membership;
 mod readers;
+mod rebuild;
 mod sending;
 mod stopped;
 mod together;

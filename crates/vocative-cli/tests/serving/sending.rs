@@ -15,17 +15,17 @@ use crate::node::{Node, Setup};
 use crate::support::Person;
 
 /// Someone at a terminal, with a home folder of their own.
-struct User {
-    person: Person,
+pub struct User {
+    pub person: Person,
     home: TempDir,
 }
 
 /// How a command ended.
 #[derive(Debug)]
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
 }
 
 impl From<Output> for Ran {
@@ -37,7 +37,7 @@ impl From<Output> for Ran {
 }
 
 impl User {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let user = Self { person: Person::new(), home: TempDir::new().expect("a folder") };
         let folder = user.key().parent().expect("a folder").to_owned();
         std::fs::create_dir_all(folder).expect("it is made");
@@ -59,14 +59,14 @@ impl User {
         self.person.keys.public_key().to_bech32().expect("every key has its text")
     }
 
-    fn command(&self, server: &str) -> Command {
+    pub fn command(&self, server: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vocative"));
         command.env_clear().env("HOME", self.home.path()).env("VOCATIVE_SERVER", server);
         command.stdin(Stdio::null());
         command
     }
 
-    fn run(&self, node: &Node, arguments: &[&str]) -> Ran {
+    pub fn run(&self, node: &Node, arguments: &[&str]) -> Ran {
         block_in_place(|| self.command(&node.url()).args(arguments).output().expect("it runs").into())
     }
 

@@ -104,6 +104,19 @@ impl Caller {
         self.find_account(api).await?.ok_or_else(none)
     }
 
+    /// That the community's owner asks, by a signed request.
+    ///
+    /// # Errors
+    /// 403 for everyone else.
+    pub(crate) fn is_owner(&self, api: &Api) -> Result<(), Problem> {
+        let is_signed = matches!(self.proof, Proof::Signed { .. });
+        if is_signed && self.keys.iter().any(|key| api.node.is_owner(*key)) {
+            return Ok(());
+        }
+        let says = "only the owner of the community may do this, by a signed request (NIP-98)";
+        Err(Problem::new(StatusCode::FORBIDDEN, "not_owner", says))
+    }
+
     /// Whether the caller is still known by what made them known: a session may have ended since.
     ///
     /// # Errors

@@ -588,12 +588,7 @@ struct Release {
 )]
 async fn release(State(api): State<Arc<Api>>, call: Call<Json<Release>>) -> Result<StatusCode, Problem> {
     let Call { caller, body: Json(release) } = call;
-    let is_owner =
-        matches!(caller.proof, Proof::Signed { .. }) && caller.keys.iter().any(|key| api.node.is_owner(*key));
-    if !is_owner {
-        let says = "only the owner of the community releases a name, by a signed request (NIP-98)";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "not_owner", says));
-    }
+    caller.is_owner(&api)?;
     let login: Login = match release.id {
         Id::Github(login) => login,
         Id::Nostr(_) => return Err(people::PeopleError::NotHeld.into()),
