@@ -84,20 +84,26 @@ fn rows(
     until: Key,
     limit: usize,
 ) -> rusqlite::Result<(Rebuilt, Found)> {
-    let page = read::all(db, &sql::mentions_after(Dialect::Sqlite, after, limit), row::mention)?;
-    let is_last = page.len() < limit || page.last().is_some_and(|last| last.recipient > until);
-    let place = |row: &MentionRow| (row.recipient, row.at, row.item);
-    let rest = page.last().filter(|_| !is_last).map(place);
+    let mut page = sql::mentions_after(Dialect::Sqlite, after, limit);
+    page.text = format!("SELECT p.recipient, p.at, p.item FROM ({}) p", page.text);
+    let read = |found: &Row<'_>| Ok((row::key(found, 0)?, row::time(found, 1)?, row::id(found, 2)?));
+    let mut page: Vec<RowPlace> = read::all(db, &page, read)?;
+    let is_last = page.len() < limit || page.last().is_some_and(|(recipient, ..)| *recipient > until);
+    let rest = page.last().filter(|_| !is_last).copied();
+    page.retain(|(recipient, ..)| *recipient <= until);
+    // Neighbours in time are neighbours in the index on kinds, and among the events.
+    page.sort_unstable_by_key(|(_, at, item)| (*at, *item));
     // Most rows stand where a message names the recipient; only the others take the whole rule.
     let mut named = db.prepare_cached(
-        "SELECT 1 FROM events x JOIN names n ON n.event = x.position AND n.how = 1 AND n.key = ?1 \
-         WHERE x.id = ?3 AND x.created_at = ?2 AND +x.kind IN (9, 40002, 45001, 45003) AND x.key <> ?1",
+        "SELECT 1 FROM events x INDEXED BY events_by_kind CROSS JOIN names n \
+         WHERE x.kind IN (9, 40002, 45001, 45003) AND x.created_at = ?2 AND x.id = ?3 AND x.key <> ?1 \
+             AND n.event = x.position AND n.how = 1 AND n.key = ?1",
     )?;
     let mut surplus = BTreeSet::new();
-    for row in page.iter().take_while(|row| row.recipient <= until) {
-        let at = signed(row.at.as_secs());
-        if !named.exists(params![row.recipient.as_bytes(), at, row.item.as_bytes()])? {
-            surplus.insert(place(row));
+    for place in page {
+        let (recipient, at, item) = &place;
+        if !named.exists(params![recipient.as_bytes(), signed(at.as_secs()), item.as_bytes()])? {
+            surplus.insert(place);
         }
     }
     if !surplus.is_empty() {
@@ -105,7 +111,8 @@ fn rows(
         let items = serde_json::to_string(&items).expect("strings are JSON");
         let wanted = sql::wanted_of("SELECT unhex(value) FROM json_each(?1)");
         for wanted in db.prepare_cached(&wanted)?.query_map([items], row::mention)? {
-            surplus.remove(&place(&wanted?));
+            let MentionRow { recipient, at, item, .. } = wanted?;
+            surplus.remove(&(recipient, at, item));
         }
     }
     let rest = rest.map(|after| IndexPart::Rows { after: Some(after), until });
