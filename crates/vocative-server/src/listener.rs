@@ -22,7 +22,7 @@ use crate::relay::{PerAddress, Slot};
 
 /// How long a connection that is no WebSocket may last.
 const TIMES: Times =
-    Times { head: Duration::from_secs(10), kept: Duration::from_secs(60), stalled: Duration::from_secs(120) };
+    Times { head: Duration::from_secs(10), kept: Duration::from_secs(30), stalled: Duration::from_secs(120) };
 /// Sockets of one address beyond its WebSockets: for questions by HTTP, and to say that there are too many.
 const SPARE: usize = 16;
 
